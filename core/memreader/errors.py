@@ -1,0 +1,210 @@
+"""Every error of memreader: a base of ours and a built-in one, data as attributes, and what to do next."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+
+class MemReaderError(Exception):
+    """Base of every error that memreader raises on purpose."""
+
+
+class InputError(MemReaderError, ValueError):
+    """Some input can't be read; `locator` names the position in what was given."""
+
+    def __init__(self, message: str, *, locator: str | None = None) -> None:
+        self.locator = locator
+        super().__init__(f"{message} (at input{locator})" if locator else message)
+
+
+class LooksLikePathError(InputError):
+    """A string given as a document looks like a file name; a string is never opened."""
+
+    def __init__(self, *, suffix: str, locator: str | None = None) -> None:
+        self.suffix = suffix
+        super().__init__(
+            f"a one-line string ending in '{suffix}' was given as a document, but a string is text and never opened. "
+            "Pass pathlib.Path(...) to read a file, files_root= to allow names below a folder, "
+            "or as_text=True if these words are the document.",
+            locator=locator,
+        )
+
+
+class ModelRequiredError(MemReaderError, RuntimeError):
+    """Fine reading was asked for without a language model."""
+
+    def __init__(self, *, mode: str) -> None:
+        self.mode = mode
+        super().__init__(f"mode={mode!r} needs a language model and none is set. Use mode='fast' to read without one.")
+
+
+class MissingExtraError(MemReaderError, ImportError):
+    """An optional package is not installed; the message holds the pip command."""
+
+    def __init__(self, *, package: str, extra: str) -> None:
+        self.package = package
+        self.extra = extra
+        super().__init__(f"{package} is not installed. Run: pip install 'llm-memreader[{extra}]'")
+
+
+class DimensionMismatchError(MemReaderError, ValueError):
+    """Vectors of one length were given where another is expected."""
+
+    def __init__(self, *, expected: int, got: int) -> None:
+        self.expected = expected
+        self.got = got
+        super().__init__(
+            f"expected {expected}-dimensional vectors, got {got}. "
+            "Use the embedder the store was built with, or open a new store."
+        )
+
+
+class EmbedderMismatchError(MemReaderError, ValueError):
+    """A store was opened with another embedder or tokenizer than it was built with."""
+
+    def __init__(self, *, stored: str, given: str) -> None:
+        self.stored = stored
+        self.given = given
+        super().__init__(
+            f"this store was built with {stored}, but was opened with {given}. "
+            "Open it with the embedder it was built with, or add the sources to a new store with the other one."
+        )
+
+
+class InvalidVectorsError(MemReaderError, ValueError):
+    """An embedder returned something that isn't one finite vector per text."""
+
+
+class TokenizerNotFoundError(MemReaderError, LookupError):
+    """No ranks for this encoding are on this machine."""
+
+    def __init__(self, *, encoding: str, looked_in: list[str]) -> None:
+        self.encoding = encoding
+        self.looked_in = looked_in
+        places = ", ".join(looked_in) or "nowhere"
+        super().__init__(
+            f"no ranks of the encoding {encoding!r} found (looked in: {places}). Use the shipped 'o200k_base', pass "
+            "path=, set TIKTOKEN_CACHE_DIR, or allow_download=True to fetch them once."
+        )
+
+
+class DocumentError(MemReaderError, ValueError):
+    """A document can't be read; `name` says which."""
+
+    problem = "can't be read"
+    remedy = "Check the file, or leave it out."
+
+    def __init__(self, *, name: str, detail: str = "") -> None:
+        self.name = name
+        self.detail = detail
+        super().__init__(f"{name!r} {self.problem}{': ' + detail if detail else ''}. {self.remedy}")
+
+
+class EmptyDocumentError(DocumentError):
+    """The document holds no text (blank, or only scanned images)."""
+
+    problem = "holds no text"
+    remedy = "If it is a scan, run OCR on it first; an empty file can be left out."
+
+
+class EncryptedDocumentError(DocumentError):
+    """The document asks for a password."""
+
+    problem = "is encrypted"
+    remedy = "Save a copy without a password and read that."
+
+
+class DamagedDocumentError(DocumentError):
+    """The document's bytes are not what its format says."""
+
+    problem = "is damaged"
+    remedy = "Open and save it again in its own program, or get a fresh copy."
+
+
+class UnsupportedDocumentError(DocumentError):
+    """No reader for this kind of file."""
+
+    problem = "is of a kind that can't be read"
+    remedy = "Supported are text, markdown, html, csv, json and, with [documents], pdf, docx, pptx, xlsx, msg and epub."
+
+
+class DocumentTooLargeError(DocumentError):
+    """The document, or what it unpacks to, is over a size limit."""
+
+    problem = "is too large"
+    remedy = "Split it, or raise the limit."
+
+
+class DocumentTimeoutError(DocumentError):
+    """Reading the document took longer than allowed and was stopped."""
+
+    problem = "took too long to read"
+    remedy = "Raise timeout_s, or split the file."
+
+
+class DocumentMemoryError(DocumentError):
+    """Reading the document took more memory than allowed and was stopped."""
+
+    problem = "took too much memory to read"
+    remedy = "Raise max_memory_mb, or split the file."
+
+
+class ParserCrashedError(DocumentError):
+    """The parsing process ended without an answer."""
+
+    problem = "crashed the parser"
+    remedy = "The file is probably damaged; try to save it again in its own program."
+
+
+class StoreError(MemReaderError):
+    """The store on disk can't do what was asked."""
+
+
+class StoreBusyError(StoreError, TimeoutError):
+    """Another process held the store's write lock for too long."""
+
+    def __init__(self, *, path: str, timeout_s: float) -> None:
+        self.path = path
+        self.timeout_s = timeout_s
+        super().__init__(f"{path} was locked by another process for {timeout_s:g} s. Try again, or end that process.")
+
+
+class StoreVersionError(StoreError, ValueError):
+    """The folder was written by another version of memreader's schema."""
+
+    def __init__(self, *, path: str, found: int, known: int) -> None:
+        self.path = path
+        self.found = found
+        self.known = known
+        super().__init__(
+            f"{path} has schema version {found}, this memreader knows {known}. Install the memreader that wrote it."
+        )
+
+
+class StoreCorruptError(StoreError, ValueError):
+    """The folder's database is not one of ours, or is damaged."""
+
+    def __init__(self, *, path: str, detail: str) -> None:
+        self.path = path
+        self.detail = detail
+        super().__init__(f"{path} can't be opened as a memory store: {detail}. Restore a copy, or use another folder.")
+
+
+class StoreClosedError(StoreError, RuntimeError):
+    """The memory was used after close()."""
+
+    def __init__(self) -> None:
+        super().__init__("this memory is closed. Open it again with Memory.open(...).")
+
+
+def require(module: str, *, package: str, extra: str) -> ModuleType:
+    """Return the imported optional `module`.
+
+    Raises:
+        MissingExtraError: It, or something it needs, is not installed; chained to the ImportError.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(package=package, extra=extra) from error
