@@ -73,6 +73,8 @@ class SourceMessage(BaseModel):
     name: str | None = None
     content: str | None = None
     chat_time: IsoTime | None = None
+    time_inferred: bool | None = None
+    """True where nobody gave a time and `chat_time` is the time of reading."""
     message_id: str | None = None
     session_id: str | None = None
     index: int | None = Field(default=None, ge=0)

@@ -55,7 +55,11 @@ class ChatModel(Protocol):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Turns texts into unit vectors."""
+    """Turns texts into unit vectors.
+
+    An embedder that hardly knows Chinese, Japanese and Korean may say so by an attribute `english_only = True`; recall
+    then leans on words for these.
+    """
 
     @property
     def name(self) -> str:

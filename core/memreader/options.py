@@ -1,0 +1,87 @@
+"""How raw input is read, in one frozen value."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from memreader.identity import digest
+
+Unit = Literal["turn", "window"]
+Strategy = Literal["tokens", "length", "session"]
+ChunkerKind = Literal["auto", "sentence", "character", "markdown", "simple"]
+
+READING_VERSION = 1
+"""Part of every reading key; raised when the same options would read a text into other items."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Knobs of reading. The presets of the seeds are values of this class.
+
+    Raises:
+        ValueError: A limit that makes no sense, with its name.
+    """
+
+    unit: Unit | None = None
+    """One item per turn or per window; None: turns in `read` and `Memory`, windows in `get_memory`."""
+    strategy: Strategy = "tokens"
+    """How windows are cut: by tokens, by characters ("length"), or by messages ("session")."""
+    window_tokens: int = 1024
+    window_overlap: int = 200
+    """Tokens of whole lines repeated from the window before, at most."""
+    group_size: int | None = None
+    """Messages per group before windows are cut (the seed's coarse cut is 10); None: windows alone."""
+    group_overlap: int = 0
+    content_length: int = 1600
+    """Characters per window, strategy "length"."""
+    chunk_session: int = 10
+    """Messages per window, strategy "session"."""
+    session_overlap: int = 2
+    chunker: ChunkerKind = "auto"
+    """How documents are cut; auto: markdown where the text is markdown, else sentence."""
+    chunk_tokens: int | None = None
+    """Tokens per chunk; None: 512, or what the embedder takes in one piece if that is less."""
+    chunk_overlap: int | None = None
+    """Tokens repeated from the chunk before, at most; None: a quarter of `chunk_tokens`."""
+    timezone: str | None = None
+    """Name of the zone that times without one are in; None keeps them as they are."""
+
+    def __post_init__(self) -> None:
+        for name in ("window_tokens", "content_length", "chunk_session"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.chunk_tokens is not None and self.chunk_tokens < 1:
+            raise ValueError(f"chunk_tokens must be at least 1, got {self.chunk_tokens}")
+        pairs = [
+            ("window_overlap", self.window_overlap, "window_tokens", self.window_tokens),
+            ("session_overlap", self.session_overlap, "chunk_session", self.chunk_session),
+        ]
+        if self.group_size is not None:
+            pairs.append(("group_overlap", self.group_overlap, "group_size", self.group_size))
+        if self.chunk_tokens is not None and self.chunk_overlap is not None:
+            pairs.append(("chunk_overlap", self.chunk_overlap, "chunk_tokens", self.chunk_tokens))
+        for small_name, small, large_name, large in pairs:
+            if not 0 <= small < large:
+                raise ValueError(f"{small_name} must be at least 0 and below {large_name} ({large}), got {small}")
+
+    def chunk_limits(self, max_tokens: int) -> tuple[int, int]:
+        """Return (tokens per chunk, overlap) for an embedder that takes `max_tokens` in one piece.
+
+        >>> ReadOptions().chunk_limits(256), ReadOptions(chunk_tokens=512).chunk_limits(256)
+        ((256, 64), (512, 128))
+        """
+        size = min(512, max_tokens) if self.chunk_tokens is None else self.chunk_tokens
+        overlap = size // 4 if self.chunk_overlap is None else self.chunk_overlap
+        return size, min(overlap, size - 1)
+
+    def reading_key(self, *, mode: str, unit: str, tokenizer: str, max_tokens: int) -> str:
+        """Return the fingerprint of a reading: equal keys read a text into equal items."""
+        return "r:" + digest(READING_VERSION, mode, unit, tokenizer, self.chunk_limits(max_tokens), asdict(self))
+
+
+SIMPLE_STRUCT = ReadOptions(unit="window", group_size=10, group_overlap=2, chunk_tokens=512, chunk_overlap=128)
+"""MemOS's `simple_struct`: groups of ten messages, two carried, then token windows."""
+
+STRATEGY_STRUCT = ReadOptions(unit="window", strategy="length", chunk_tokens=512, chunk_overlap=128)
+"""MemOS's `strategy_struct`: windows by characters; `strategy="session"` cuts by messages."""

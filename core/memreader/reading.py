@@ -1,0 +1,173 @@
+"""One conversation, document or file at a time: which sources it has, and the items that reading them makes."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from memreader.errors import DocumentError, MissingExtraError
+from memreader.extract.fast import chat_candidates, document_candidates
+from memreader.identity import content_digest, document_key, item_id, message_keys
+from memreader.items import TextualMemoryItem, TextualMemoryMetadata
+from memreader.normalize import file_inputs
+from memreader.options import ReadOptions, Unit
+from memreader.parsing import ParseLimits, parse_file
+from memreader.ports import Tokenizer
+from memreader.types import Candidate, Conversation, Document, Failure, FileInput, Input, Message
+
+Unread = Callable[[Mapping[str, str | None]], AbstractSet[str]]
+"""Source key -> digest (None for documents) in; the keys that are still to be read out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What every item of one call carries."""
+
+    user_id: str | None = None
+    session_id: str | None = None
+    agent_id: str | None = None
+    info: Mapping[str, Any] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What reading without a model needs."""
+
+    options: ReadOptions
+    tokenizer: Tokenizer
+    unit: Unit
+    max_tokens: int
+    """What the embedder takes in one piece."""
+    limits: ParseLimits
+
+    @property
+    def reading_key(self) -> str:
+        """Fingerprint of this reading."""
+        return self.options.reading_key(
+            mode="fast", unit=self.unit, tokenizer=self.tokenizer.name, max_tokens=self.max_tokens
+        )
+
+
+@dataclass(slots=True)
+class InputReading:
+    """What one input holds and what reading it made."""
+
+    messages: list[tuple[str, Message]] = field(default_factory=list)
+    """Source key and message, all of them, in order."""
+    documents: list[tuple[str, Document]] = field(default_factory=list)
+    candidates: list[Candidate] = field(default_factory=list)
+    given: list[TextualMemoryItem] = field(default_factory=list)
+    """Items that the caller made."""
+    fresh: set[str] = field(default_factory=set)
+    """Source keys that were read now."""
+    failures: list[Failure] = field(default_factory=list)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    flags: Counter[str] = field(default_factory=Counter)
+
+
+def read_input(
+    entry: Input, tools: Tools, *, session_id: str | None = None, at: str | None = None, unread: Unread = set
+) -> InputReading:
+    """Return the reading of one input; what `unread` leaves out is neither parsed into candidates nor counted as fresh.
+
+    A document that can't be read is a failure in the result. A missing file raises (FileNotFoundError): the call named
+    something that isn't there.
+    """
+    reading = InputReading()
+    if isinstance(entry, TextualMemoryItem):
+        reading.given.append(entry)
+    elif isinstance(entry, Conversation):
+        _read_conversation(entry, tools, session_id, at, unread, reading)
+    else:
+        reading.metadata, reading.tags = entry.metadata, entry.tags
+        _read_document(entry, tools, unread, reading)
+    return reading
+
+
+def make_items(reading: InputReading, labels: Labels, reading_key: str) -> list[tuple[TextualMemoryItem, Candidate]]:
+    """Return an item and the candidate it comes from, for every candidate, in order; ids as in DESIGN 7."""
+    seen: Counter[str] = Counter()
+    made: list[tuple[TextualMemoryItem, Candidate]] = []
+    for candidate in reading.candidates:
+        base = (labels.user_id, candidate.source_keys, reading_key, candidate.text)
+        identity = item_id(*base)
+        occurrence = seen[identity]
+        seen[identity] += 1
+        metadata = TextualMemoryMetadata.model_validate(
+            {
+                "user_id": labels.user_id,
+                "session_id": labels.session_id,
+                "agent_id": labels.agent_id,
+                "memory_type": candidate.memory_type,
+                "type": "fact",
+                "key": candidate.key,
+                "tags": list(dict.fromkeys((*candidate.tags, *reading.tags, *labels.tags))),
+                "source": "file" if candidate.sources[0].type == "doc" else "conversation",
+                "sources": list(candidate.sources),
+                "memory_time": candidate.memory_time,
+                "is_fast": True,
+                "info": {**reading.metadata, **candidate.info, **labels.info},
+            }
+        )
+        made.append(
+            (
+                TextualMemoryItem(
+                    id=identity if not occurrence else item_id(*base, occurrence=occurrence),
+                    memory=candidate.text,
+                    metadata=metadata,
+                ),
+                candidate,
+            )
+        )
+    return made
+
+
+def _read_conversation(
+    entry: Conversation, tools: Tools, session_id: str | None, at: str | None, unread: Unread, reading: InputReading
+) -> None:
+    keys = message_keys(entry.messages, session_id=session_id, at=at)
+    reading.messages = list(zip(keys, entry.messages, strict=True))
+    reading.metadata, reading.tags = entry.metadata, entry.tags
+    reading.flags.update(entry.flag_counts)
+    reading.fresh = set(unread({key: content_digest(message) for key, message in reading.messages}))
+    new = [(key, message) for key, message in reading.messages if key in reading.fresh]
+    fresh_keys, fresh_messages = [key for key, _ in new], [message for _, message in new]
+    reading.candidates.extend(
+        chat_candidates(fresh_messages, fresh_keys, unit=tools.unit, options=tools.options, tokenizer=tools.tokenizer)
+    )
+    for key, message in new:
+        for file in file_inputs(replace(entry, messages=(message,))):
+            if not _read_document(file, tools, unread, reading):
+                # Read again next time, so that the file gets another chance.
+                reading.fresh.discard(key)
+
+
+def _read_document(entry: Document | FileInput, tools: Tools, unread: Unread, reading: InputReading) -> bool:
+    """Read a document into `reading` and return whether it could be read."""
+    try:
+        document = entry if isinstance(entry, Document) else _parse(entry, tools.limits)
+    except (DocumentError, MissingExtraError) as error:
+        name = entry.locator or (entry.name if isinstance(entry, FileInput) else entry.doc_path)
+        reading.failures.append(Failure(type(error).__name__, str(error), name))
+        return False
+    key = document_key(document)
+    reading.documents.append((key, document))
+    if unread({key: None}):
+        reading.fresh.add(key)
+        reading.candidates.extend(
+            document_candidates(
+                document, key, options=tools.options, tokenizer=tools.tokenizer, max_tokens=tools.max_tokens
+            )
+        )
+    return True
+
+
+def _parse(source: FileInput, limits: ParseLimits) -> Document:
+    document = parse_file(source, limits=limits)
+    return document if source.path is None else replace(document, file_key=os.path.abspath(source.path))

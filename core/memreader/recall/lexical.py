@@ -1,0 +1,112 @@
+"""Words to terms, and BM25 over one user's postings.
+
+Terms: English words and numbers, stopped, brought to their base form and stemmed (Snowball English); everything in
+Chinese, Japanese or Korean script as character bigrams. BM25 as in Robertson and Zaragoza (2009), with Lucene's
+never-negative idf.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
+
+from memreader.recall.words import BASE_FORMS, CJK_FUNCTION_CHARACTERS, STOP_WORDS
+
+LEXICON = "memreader-terms-1"
+"""Name of this way to make terms; part of what a store remembers. Change it when a text would give other terms."""
+
+_CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff"
+_TOKEN = re.compile(
+    rf"(?P<cjk>[{_CJK}]+)|(?P<word>[^\W\d_{_CJK}]+(?:[-'’][^\W\d_{_CJK}]+)*)|(?P<number>\d+(?:[.,:]\d+)*)"
+)
+_FUNCTION = re.compile(f"[{CJK_FUNCTION_CHARACTERS}]")
+_MARK = re.compile(r"[\u0300-\u036f]")
+
+
+def terms(text: str) -> list[str]:
+    """Return the terms of `text`, in order, repeated as often as they occur; none for text without content words.
+
+    >>> terms("Ana's check-up went well in 2023")
+    ['ana', 'check', 'checkup', 'go', 'well', '2023']
+    >>> terms("搬到上海 with iPhone 15")
+    ['搬到', '到上', '上海', 'iphon', '15']
+    >>> terms("我的猫叫什么名字")
+    ['猫叫', '名字']
+    """
+    found: list[str] = []
+    for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)):
+        if match["word"]:
+            found.extend(_word_terms(match["word"]))
+        elif match["number"]:
+            found.append(match["number"].replace(",", ""))
+        else:
+            found.extend(_bigrams(match["cjk"]))
+    return found
+
+
+def is_mostly_cjk(text: str) -> bool:
+    """Return whether Chinese, Japanese or Korean characters outnumber Latin words.
+
+    >>> is_mostly_cjk("我用 Python 写代码"), is_mostly_cjk("I met 张三 at the office")
+    (True, False)
+    """
+    plain = unicodedata.normalize("NFKC", text)
+    characters = sum(len(match["cjk"]) for match in _TOKEN.finditer(plain) if match["cjk"])
+    words = sum(1 for match in _TOKEN.finditer(plain) if match["word"])
+    return characters > words
+
+
+def _bigrams(run: str) -> list[str]:
+    """Return the character bigrams between function characters; a character that stands alone there is a term."""
+    found: list[str] = []
+    for piece in _FUNCTION.split(run):
+        found.extend([piece] if len(piece) == 1 else [piece[i : i + 2] for i in range(len(piece) - 1)])
+    return found
+
+
+@lru_cache(maxsize=200_000)
+def _word_terms(word: str) -> tuple[str, ...]:
+    plain = _MARK.sub("", unicodedata.normalize("NFKD", word.lower().replace("’", "'")))
+    parts = [part.removesuffix("'s") for part in plain.split("-")]
+    if len(parts) > 1:
+        parts.append("".join(parts))
+    kept: list[str] = []
+    for part in parts:
+        for piece in part.split("'"):
+            if piece and piece not in STOP_WORDS:
+                kept.append(_stem(BASE_FORMS.get(piece, piece)))
+    return tuple(kept)
+
+
+_stem_lock = threading.Lock()
+
+
+def _stem(word: str) -> str:
+    # The generated stemmer keeps the word it works on in itself, so two threads must not share a call.
+    with _stem_lock:
+        stem: str = _stemmer().stemWord(word)
+    return stem
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Any:
+    # The pure one by name: snowballstemmer.stemmer() would take whatever C build happens to be installed.
+    from snowballstemmer.english_stemmer import EnglishStemmer
+
+    return EnglishStemmer()
+
+
+@lru_cache(maxsize=500_000)
+def term_id(term: str) -> int:
+    """Return the signed 64-bit id of a term: the start of its BLAKE2b digest, so that no table of terms is needed."""
+    return int.from_bytes(blake2b(term.encode(), digest_size=8).digest(), "little", signed=True)
+
+
+def term_counts(text: str) -> dict[int, int]:
+    """Return term id -> occurrences in `text`."""
+    return dict(Counter(map(term_id, terms(text))))
