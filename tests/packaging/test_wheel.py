@@ -67,6 +67,11 @@ def test_licence_and_credits_are_in_it(names: set[str], wheel: Path) -> None:
             assert archive.read(name) == (ROOT / file).read_bytes()
 
 
+def test_the_package_names_the_version_of_its_distribution() -> None:
+    source = (ROOT / "core" / "memreader" / "__init__.py").read_text(encoding="utf-8")
+    assert f'__version__ = "{PROJECT["version"]}"' in source
+
+
 def test_its_metadata_say_what_the_project_file_says(metadata: Message) -> None:
     assert metadata["Name"] == "llm-memreader"
     assert metadata["Version"] == PROJECT["version"]

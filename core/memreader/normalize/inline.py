@@ -20,7 +20,17 @@ MAX_DEPTH = 64
 MediaKind = Literal["image", "file", "audio"]
 
 _DATA_URI = re.compile(r"data:(?P<media>[\w.+-]+/[\w.+-]+)?(?P<options>(?:;[^;,]*)*),(?P<payload>.*)", re.DOTALL | re.I)
-_MAGIC = (b"%PDF", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\xd0\xcf\x11\xe0", b"{\\rtf", b"RIFF", b"\x1f\x8b")
+_MAGIC = (
+    b"%PDF",
+    b"PK\x03\x04",
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"\xd0\xcf\x11\xe0",
+    b"{\\rtf",
+    b"RIFF",
+    b"\x1f\x8b",
+)
 _LONG_PAYLOAD = 64
 _LONGEST_INT = 1024
 _PAYLOAD_KEYS = frozenset({"data", "file_data", "b64_json", "base64", "image", "images", "bytes", "thumbnail"})
@@ -94,7 +104,12 @@ class Inline:
         return part
 
     def _holding(
-        self, kind: MediaKind, data: bytes, media_type: str | None, labels: Mapping[str, Any], payload: str | None = None
+        self,
+        kind: MediaKind,
+        data: bytes,
+        media_type: str | None,
+        labels: Mapping[str, Any],
+        payload: str | None = None,
     ) -> Part:
         reference = reference_of(data)
         if payload is not None:
@@ -110,7 +125,7 @@ class Inline:
         if isinstance(value, str):
             return self._without_payload(value, key)
         if isinstance(value, Mapping):
-            return {(name := _name(key)): self._plain(inner, name) for key, inner in value.items()}
+            return {(name := key_name(key)): self._plain(inner, name) for key, inner in value.items()}
         if isinstance(value, bytes | bytearray | memoryview):
             return reference_of(bytes(value))
         if isinstance(value, list | tuple):
@@ -160,7 +175,8 @@ def _digits(value: int) -> str:
     return str(value) if value.bit_length() <= _LONGEST_INT else hex(value)
 
 
-def _name(key: Any) -> str:
+def key_name(key: Any) -> str:
+    """Return a dict's key as text, as JSON has it."""
     return _digits(key) if isinstance(key, int) else str(key)
 
 
@@ -185,11 +201,11 @@ def check_depth(data: Any, locator: str | None) -> None:
 
 
 def copied(value: Any) -> Any:
-    """Return `value` with its dicts and lists copied and its strings cleaned, so that it shares nothing that changes."""
+    """Return `value` with dicts and lists copied and strings cleaned, so that it shares nothing that changes."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, Mapping):
-        return {clean(_name(key)): copied(inner) for key, inner in value.items()}
+        return {clean(key_name(key)): copied(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [copied(inner) for inner in value]
     return value

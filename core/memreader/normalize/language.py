@@ -42,12 +42,13 @@ def detect_language(text: str) -> str:
     """Return the ISO 639-1 code of the language most of `text` is in; "und" where nothing tells (digits, emoji, empty).
 
     Role prefixes, shown times, URLs, addresses and tokens with digits are left out first. Then words are weighed
-    against words: names and terms travel between languages while grammar stays at home, so small words (的 在 我, the
-    is and) weigh most, and Latin words with a capital no more than a Han character. Where Han, kana and hangul weigh at
+    against words: names and terms travel between languages while grammar stays at home, so small words (的 在, the is
+    and) weigh most, and Latin words with a capital no more than a Han character. Where Han, kana and hangul weigh at
     least as much as the Latin words, it is "ko" if there is more hangul than Han, "ja" if more than one of twenty Han
-    and kana characters is kana and kana outnumber the characters only Chinese uses, else "zh". Other scripts are named
-    by their most spoken language (Cyrillic "ru"), or by letters of their own ("uk", "fa", "ur"). Among Latin languages the small words decide; without any, it is "en" if all
-    letters are ASCII, else "und". Only the first 20,000 characters are looked at.
+    and kana characters is kana and kana outnumber the characters only Chinese uses, else "zh". Other scripts are
+    named by their most spoken language (Cyrillic "ru"), or by letters of their own ("uk", "fa", "ur"). Among Latin
+    languages the small words decide; without any, it is "en" if all letters are ASCII, else "und". Only the first
+    20,000 characters are looked at.
 
     >>> detect_language("我昨天在 Starbucks 用 MacBook Pro 写 Python 代码"), detect_language("I met 张三 yesterday")
     ('zh', 'en')

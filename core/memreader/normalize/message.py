@@ -12,7 +12,7 @@ from memreader.normalize.parts import read_content, spoken
 from memreader.text import clean
 from memreader.types import ROLES, Message, Part
 
-TIME_KEYS = ("chat_time", "timestamp", "created_at", "create_time", "time", "date")
+_TIME_KEYS = ("chat_time", "timestamp", "created_at", "create_time", "time", "date")
 _ID_KEYS = ("message_id", "id")
 _PARENT_KEYS = ("parent_id", "parent")
 _NAME_KEYS = ("name", "speaker", "author", "sender", "from", "user_name")
@@ -37,11 +37,13 @@ class Draft:
     message: Message
     when: Any = None
     """The time as the caller gave it, None where none was."""
+    is_own: bool = False
+    """Whether it was a Message already, which knows where its time is from."""
 
 
 def is_message(value: Mapping[str, Any]) -> bool:
-    """Return whether a dict means to be a message: it has a role, a speaker, or is an item of a Responses conversation."""
-    if value.get("role") is not None or value.get("type") in openai.RESPONSE_ITEMS:
+    """Return whether a dict means to be a message: it has a role or a speaker, or is an item of a Responses API."""
+    if value.get("role") is not None or openai.is_response_item(value):
         return True
     return any(value.get(key) is not None for key in _NAME_KEYS) and any(key in value for key in _CONTENT_KEYS)
 
@@ -62,7 +64,7 @@ def part_message(parts: Sequence[Mapping[str, Any]], locator: str | None) -> Dra
 def own_message(message: Message, locator: str | None) -> Draft:
     """Return a Message of ours as it is, its words cleaned."""
     cleaned = replace(message, content=clean(message.content), locator=message.locator or locator)
-    return Draft(cleaned, message.chat_time)
+    return Draft(cleaned, message.chat_time, is_own=True)
 
 
 def read_message(given: Mapping[str, Any], locator: str | None) -> Draft:
@@ -75,7 +77,7 @@ def read_message(given: Mapping[str, Any], locator: str | None) -> Draft:
         InputError: Unknown role, no content, or content that can't be read; names the position.
     """
     inline = Inline(locator)
-    fields = openai.response_item(given) if given.get("type") in openai.RESPONSE_ITEMS else given
+    fields = openai.response_item(given) if openai.is_response_item(given) else given
     role, name = _who(fields, inline)
     content = _content(fields, inline)
     parts = (*_extra_parts(fields, inline, before=True), *read_content(content, inline), *_extra_parts(fields, inline))
@@ -90,9 +92,9 @@ def read_message(given: Mapping[str, Any], locator: str | None) -> Draft:
     return Draft(message, time_given(fields))
 
 
-def time_given(fields: Mapping[str, Any]) -> Any:
-    """Return the time among the fields of a message or conversation as it was given; None for none or blank."""
-    when = _first(fields, TIME_KEYS)
+def time_given(fields: Mapping[str, Any], keys: Sequence[str] = _TIME_KEYS) -> Any:
+    """Return the first time among `fields` as it was given; None for none or a blank one."""
+    when = _first(fields, keys)
     return None if isinstance(when, str) and not when.strip() else when
 
 
@@ -105,6 +107,7 @@ def _built(
     if role in _TOOL_ROLES:
         words = "\n".join(text for text in (words, results) if text)
         others = tuple(part for part in parts if part.kind not in {"text", "tool_result"})
+        call_id = call_id or next((part.call for part in parts if part.kind == "tool_result"), None)
         parts = (Part("tool_result", words, name=name, call=call_id), *others)
     elif is_text and len(parts) == 1:
         parts = ()
@@ -130,25 +133,23 @@ def _who(fields: Mapping[str, Any], inline: Inline) -> tuple[str, str | None]:
     if given is None:
         if name is None:
             raise inline.fail("a message has no role and no speaker")
-        said = str(fields.get("from", "")).strip()
-        role = name.lower() if name.lower() in _PLAIN_ROLES else _ROLE_ALIASES.get(said) or "participant"
-        return role, name if role == "participant" else None
+        sender = inline.label(fields.get("from"), "the sender") or ""
+        role = name.lower() if name.lower() in _PLAIN_ROLES else _ROLE_ALIASES.get(sender, "participant")
+        is_role_word = role != "participant" and (name == sender or name.lower() == role)
+        return role, None if is_role_word else name
     if not isinstance(given, str):
         raise inline.fail(f"the role of a message is a {type(given).__name__}, not text")
     role = clean(given).strip().lower()
     role = _ROLE_ALIASES.get(role, role)
     if role not in ROLES:
         known = ", ".join(sorted(ROLES))
-        raise inline.fail(
-            f"unknown role {given[:40]!r}; known are {known}. A person in a human chat has role 'participant' and a name"
-        )
+        raise inline.fail(f"unknown role {given[:40]!r}; known are {known}; a person in a human chat is a participant")
     return role, name
 
 
 def _content(fields: Mapping[str, Any], inline: Inline) -> Any:
-    for key in _CONTENT_KEYS:
-        if key in fields:
-            return fields[key]
+    if any(key in fields for key in _CONTENT_KEYS):
+        return _first(fields, _CONTENT_KEYS)
     if any(fields.get(key) is not None for key in _CALL_KEYS):
         return None
     raise inline.fail("a message has no content")
@@ -162,7 +163,7 @@ def _extra_parts(fields: Mapping[str, Any], inline: Inline, *, before: bool = Fa
     parts = list(openai.tool_calls(fields.get("tool_calls"), inline))
     if (call := fields.get("function_call")) is not None:
         parts += openai.tool_calls([call], inline)
-    if (refused := inline.words(fields.get("refusal"), "a refusal")):
+    if refused := inline.words(fields.get("refusal"), "a refusal"):
         parts.append(Part("refusal", refused))
     if fields.get("audio") is not None:
         parts += openai.audio({"audio": fields["audio"]}, inline)
@@ -171,5 +172,3 @@ def _extra_parts(fields: Mapping[str, Any], inline: Inline, *, before: bool = Fa
 
 def _first(fields: Mapping[str, Any], keys: Sequence[str]) -> Any:
     return next((fields[key] for key in keys if fields.get(key) is not None), None)
-
-

@@ -9,9 +9,9 @@ from memreader.normalize.inline import Inline, base64_bytes
 from memreader.normalize.paths import is_url, path_suffix
 from memreader.types import Part
 
-RESPONSE_ITEMS = frozenset({"function_call", "custom_tool_call", "function_call_output", "custom_tool_call_output", "reasoning"})
-"""Types of items in a Responses conversation that have no role."""
-
+_RESPONSE_ITEMS = frozenset(
+    {"function_call", "custom_tool_call", "function_call_output", "custom_tool_call_output", "reasoning"}
+)
 _AUDIO = {"mp3": "audio/mpeg", "wav": "audio/wav", "flac": "audio/flac", "opus": "audio/opus", "pcm16": "audio/pcm"}
 
 
@@ -48,7 +48,9 @@ def image(part: Mapping[str, Any], inline: Inline) -> Iterator[Part]:
             body = body.get("url") or body.get("file_id")
         if body is None:
             continue
-        if isinstance(body, bytes | bytearray | memoryview) or (isinstance(body, str) and key == "image" and base64_bytes(body)):
+        if isinstance(body, bytes | bytearray | memoryview) or (
+            isinstance(body, str) and key == "image" and base64_bytes(body)
+        ):
             yield inline.base64_part("image", body, media_type=media_type, **labels)
         else:
             yield inline.part_at("image", body, media_type=media_type, **labels)
@@ -68,7 +70,9 @@ def audio(part: Mapping[str, Any], inline: Inline) -> Iterator[Part]:
         yield inline.part_at("audio", address, text=words)
         return
     form = inline.label(body.get("format"), "an audio format")
-    yield inline.base64_part("audio", body["data"], media_type=_AUDIO.get(form or "", form and f"audio/{form}"), text=words)
+    yield inline.base64_part(
+        "audio", body["data"], media_type=_AUDIO.get(form or "", form and f"audio/{form}"), text=words
+    )
 
 
 def file(part: Mapping[str, Any], inline: Inline) -> Iterator[Part]:
@@ -86,7 +90,7 @@ def file(part: Mapping[str, Any], inline: Inline) -> Iterator[Part]:
 
 
 def file_holding(data: Any, inline: Inline, *, name: str | None, media_type: str | None = None) -> Part:
-    """Return the file part for `data`: bytes, a data URI, a URL, base64, or text; what looks like a path is a reference."""
+    """Return the part for bytes, a data URI, base64 or text; an address or what looks like a path is a reference."""
     if isinstance(data, bytes | bytearray | memoryview):
         return inline.base64_part("file", data, media_type=media_type, name=name)
     if not isinstance(data, str):
@@ -127,6 +131,12 @@ def tool_call(name: Any, arguments: Any, call_id: Any, inline: Inline) -> Part:
     )
 
 
+def is_response_item(value: Mapping[str, Any]) -> bool:
+    """Return whether a dict is an item of a Responses conversation that has no role."""
+    kind = value.get("type")
+    return isinstance(kind, str) and kind in _RESPONSE_ITEMS and value.get("role") is None
+
+
 def response_item(item: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return an item of a Responses conversation in the shape of a chat message."""
     shared = {key: item[key] for key in ("created_at", "timestamp", "chat_time", "id") if item.get(key) is not None}
@@ -143,4 +153,3 @@ def response_item(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _blocks(value: Any) -> list[Mapping[str, Any]]:
     return [block for block in value if isinstance(block, Mapping)] if isinstance(value, list | tuple) else []
-

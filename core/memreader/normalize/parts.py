@@ -12,8 +12,10 @@ from memreader.types import Part
 
 PartReader: TypeAlias = Callable[[Mapping[str, Any], Inline], Iterator[Part]]
 
+TEXT_TYPES = ("text", "input_text", "output_text")
+
 READERS: dict[str, PartReader] = {
-    **dict.fromkeys(("text", "input_text", "output_text"), openai.text),
+    **dict.fromkeys(TEXT_TYPES, openai.text),
     **dict.fromkeys(("image_url", "input_image", "image_file"), openai.image),
     **dict.fromkeys(("file", "input_file"), openai.file),
     **dict.fromkeys(("input_audio", "audio"), openai.audio),

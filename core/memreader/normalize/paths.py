@@ -8,15 +8,15 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from memreader.errors import InputError
 
 _SUFFIXES = (
-    "txt md markdown rst tex log pdf doc docx odt rtf ppt pptx odp xls xlsx ods csv tsv json jsonl html htm xml yaml yml "
-    "epub msg eml ipynb pages numbers key"
+    "txt md markdown rst tex log pdf doc docx odt rtf ppt pptx odp xls xlsx ods csv tsv json jsonl html htm xml yaml "
+    "yml epub msg eml ipynb pages numbers key"
 )
 _SUFFIX = re.compile(rf"[^\s./\\](?P<suffix>\.(?:{'|'.join(_SUFFIXES.split())}))\Z", re.IGNORECASE)
 _ANCHOR = re.compile(r"(?:/|~[\w.-]*/|\.\.?[/\\]|[A-Za-z]:[/\\]|\\\\|file:)")
 _SENTENCE = re.compile(r"[,;:!?，。；：！？、“”\"]")
 _PROSE_WORDS = frozenset(
-    "a i am is are was were be been in at to from see read open check use edit run please or it this that these those you "
-    "we they he she has have had can could should will would called named attached don't not".split()
+    "a i am is are was were be been in at to from see read open check use edit run please or it this that these those "
+    "you we they he she has have had can could should will would called named attached don't not".split()
 )
 _URL = re.compile(r"(?!file:)[a-z][a-z0-9+.-]{1,20}://\S+", re.IGNORECASE)
 _MAX_LENGTH = 1024

@@ -1,0 +1,99 @@
+"""Other libraries' retrievers over the turns of one conversation, same texts and same embedder as ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+Search = Callable[[str, int], Sequence[str]]
+Peer = Callable[[Any, Any], Iterator[Search]]
+DEPTH = 20
+
+
+def bm25s_default(sample: Any, _: Any) -> Iterator[Search]:
+    """bm25s with its own English stop words and defaults."""
+    import bm25s
+
+    turns = sample.turns
+    index = bm25s.BM25()
+    index.index(bm25s.tokenize([t.spoken for t in turns], stopwords="en", show_progress=False), show_progress=False)
+
+    def search(question: str, k: int) -> list[str]:
+        tokens = bm25s.tokenize([question], stopwords="en", show_progress=False)
+        found, _scores = index.retrieve(tokens, k=min(k, len(turns)), show_progress=False)
+        return [turns[int(place)].turn_id for place in found[0]]
+
+    yield search
+
+
+def langchain_faiss(sample: Any, embedder: Any) -> Iterator[Search]:
+    """LangChain's FAISS store (langchain-community)."""
+    from langchain_community.vectorstores import FAISS
+
+    from langchain_memreader import MemReaderEmbeddings
+
+    turns = sample.turns
+    store = FAISS.from_texts(
+        [t.spoken for t in turns], MemReaderEmbeddings(embedder=embedder), metadatas=[{"id": t.turn_id} for t in turns]
+    )
+    yield lambda question, k: [found.metadata["id"] for found in store.similarity_search(question, k=k)]
+
+
+def _llamaindex(sample: Any, embedder: Any) -> tuple[Any, Any, Any]:
+    from llama_index.core import VectorStoreIndex
+    from llama_index.core.schema import TextNode
+    from llama_index.retrievers.bm25 import BM25Retriever
+
+    from llamaindex_memreader import MemReaderEmbedding
+
+    nodes = [TextNode(text=turn.spoken, id_=turn.turn_id) for turn in sample.turns]
+    model = MemReaderEmbedding(embedder=embedder)
+    index = VectorStoreIndex(nodes, embed_model=model)
+    dense = index.as_retriever(similarity_top_k=DEPTH)
+    lexical = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=min(DEPTH, len(nodes)))
+    return dense, lexical, model
+
+
+def _ids(retriever: Any) -> Search:
+    return lambda question, k: [found.node.node_id for found in retriever.retrieve(question)[:k]]
+
+
+def llamaindex_vector(sample: Any, embedder: Any) -> Iterator[Search]:
+    """LlamaIndex's default vector index."""
+    yield _ids(_llamaindex(sample, embedder)[0])
+
+
+def llamaindex_bm25(sample: Any, embedder: Any) -> Iterator[Search]:
+    """LlamaIndex's BM25 retriever."""
+    yield _ids(_llamaindex(sample, embedder)[1])
+
+
+def _fusion(mode: str) -> Peer:
+    def peer(sample: Any, embedder: Any) -> Iterator[Search]:
+        from llama_index.core.llms import MockLLM
+        from llama_index.core.retrievers import QueryFusionRetriever
+
+        dense, lexical, _ = _llamaindex(sample, embedder)
+        # One query: no model rewrites it, the mock is never asked.
+        yield _ids(
+            QueryFusionRetriever(
+                [dense, lexical],
+                llm=MockLLM(),
+                mode=mode,
+                num_queries=1,
+                similarity_top_k=DEPTH,
+                use_async=False,
+            )
+        )
+
+    return peer
+
+
+PEERS: dict[str, Peer] = {
+    "LangChain FAISS": langchain_faiss,
+    "LlamaIndex vector": llamaindex_vector,
+    "bm25s": bm25s_default,
+    "LlamaIndex BM25": llamaindex_bm25,
+    "LlamaIndex fusion RRF": _fusion("reciprocal_rerank"),
+    "LlamaIndex fusion relative": _fusion("relative_score"),
+}
