@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import runpy
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from memreader import Memory
 from offline_run import complaint, run_offline
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 SCRIPTS = sorted(path for path in EXAMPLES.glob("*.py") if path.name != "__init__.py")
+
+QUESTIONS = json.loads((EXAMPLES / "data" / "questions.json").read_text(encoding="utf-8"))
 
 
 def test_there_are_examples() -> None:
@@ -31,13 +36,33 @@ def rows(folder: Path) -> dict[str, int]:
         return {table: store.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0] for table in tables}
 
 
-def test_the_demo_adds_nothing_when_it_is_run_again(tmp_path: Path) -> None:
-    runs = []
+@pytest.fixture(scope="module")
+def demo_twice(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, int]]]:
+    """The folder in which the demo ran twice, and how many rows its store had after each run."""
+    folder = tmp_path_factory.mktemp("demo")
+    counts = []
     for _ in range(2):
-        done = run_offline(EXAMPLES / "demo.py", cwd=tmp_path)
+        done = run_offline(EXAMPLES / "demo.py", cwd=folder)
         assert done.returncode == 0, complaint(done)
-        runs.append(rows(tmp_path / "demo-memory"))
-    first, second = runs
+        counts.append(rows(folder / "demo-memory"))
+    return folder, counts
+
+
+def test_the_demo_adds_nothing_when_it_is_run_again(demo_twice: tuple[Path, list[dict[str, int]]]) -> None:
+    folder, (first, second) = demo_twice
     assert first == second
     assert first["items"] > 0
-    assert [path.name for path in tmp_path.iterdir()] == ["demo-memory"]
+    assert [path.name for path in folder.iterdir()] == ["demo-memory"]
+
+
+@pytest.mark.parametrize("asked", QUESTIONS, ids=lambda asked: asked["question"])
+def test_the_demo_finds_the_evidence_or_nothing_for_an_unrelated_question(
+    asked: dict[str, str | None], demo_twice: tuple[Path, list[dict[str, int]]]
+) -> None:
+    user_id = runpy.run_path(str(EXAMPLES / "demo.py"))["USER"]
+    with Memory.open(demo_twice[0] / "demo-memory") as memory:
+        hits = memory.search(str(asked["question"]), user_id=user_id, top_k=1)
+    if asked["expects"] is None:
+        assert hits == []
+    else:
+        assert asked["expects"] in " ".join(hits[0].item.memory.split())

@@ -75,9 +75,8 @@ def test_any_bytes_give_text_or_none(data: bytes) -> None:
 
 
 def test_one_bad_byte_does_not_spoil_the_rest() -> None:
-    data = (ZH * 3).encode()
-    assert decode(data[:-1] + b"\xff" + ZH.encode()) == f"{(ZH * 3)[:-1]}\ufffd{chr(0xFFFD)}{ZH}"
-    assert (decode(data[:-1]) or "").startswith(ZH * 2)
+    assert decode(ZH.encode() + b"\xff" + ZH.encode()) == f"{ZH}\ufffd{ZH}"
+    assert decode(ZH.encode()[:-1]) == f"{ZH[:-1]}\ufffd"
 
 
 def test_nuls_and_escapes_of_a_log_are_no_reason_to_refuse_it() -> None:

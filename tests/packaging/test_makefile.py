@@ -7,7 +7,6 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -48,9 +47,7 @@ def script(path: Path, text: str) -> Path:
     return path
 
 
-def make(
-    clone: Path, *arguments: str, environment: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
+def make(clone: Path, *arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     assert MAKE is not None
     # Started by `make test`, this process carries make's own variables; the inner make must not see them.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "PYTHON"))}
@@ -215,5 +212,5 @@ def test_bench_env_makes_an_environment_of_its_own(clone: Path) -> None:
     script(clone / ".bench" / "memos" / "bin" / "python", RECORDER)
     assert make(clone, "bench-env", "PEER=memos").returncode == 0
     (call,) = calls(clone)
-    assert call.endswith(" MemoryOS")
+    assert " MemoryOS " in call
     assert not (clone / ".venv").exists()

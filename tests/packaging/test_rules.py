@@ -45,6 +45,13 @@ def passes_on(handler: ast.ExceptHandler) -> bool:
     )
 
 
+def swallows_all(node: ast.ExceptHandler | ast.Call) -> bool:
+    """Tell whether this `except`, or this call of `contextlib.suppress`, lets no exception through."""
+    if isinstance(node, ast.ExceptHandler):
+        return is_broad(node.type) and not passes_on(node)
+    return ast.unparse(node.func).rpartition(".")[2] == "suppress" and any(is_broad(kind) for kind in node.args)
+
+
 def broad_excepts(source: str, file: str) -> Iterator[BroadExcept]:
     """Yield every place of `source` that swallows all exceptions, `contextlib.suppress(Exception)` too."""
     lines = source.splitlines()
@@ -52,13 +59,7 @@ def broad_excepts(source: str, file: str) -> Iterator[BroadExcept]:
     def visit(node: ast.AST, function: str) -> Iterator[BroadExcept]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             function = node.name
-        handler = isinstance(node, ast.ExceptHandler) and is_broad(node.type) and not passes_on(node)
-        suppressor = (
-            isinstance(node, ast.Call)
-            and ast.unparse(node.func).rpartition(".")[2] == "suppress"
-            and any(is_broad(argument) for argument in node.args)
-        )
-        if handler or suppressor:
+        if isinstance(node, ast.ExceptHandler | ast.Call) and swallows_all(node):
             yield BroadExcept(file, node.lineno, function, permitted=PERMIT in lines[node.lineno - 1])
         for child in ast.iter_child_nodes(node):
             yield from visit(child, function)

@@ -12,7 +12,7 @@ from memreader.types import Chunk
 
 
 def iter_character_chunks(text: str, tokenizer: Tokenizer, *, max_tokens: int, overlap_tokens: int) -> Iterator[Chunk]:
-    """Yield chunks at least half full, cut at the end of a paragraph; where there is none, of a line, sentence or word."""
+    """Yield chunks at least half full, cut after a paragraph; where there is none, after a line, sentence or word."""
     levels = [paragraph_ends(text), line_ends(text), sentence_ends(text)]
     cutter = Cutter(
         TokenMap(text, tokenizer), levels, max_tokens=max_tokens, overlap_tokens=overlap_tokens, fill=max_tokens // 2

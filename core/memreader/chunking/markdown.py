@@ -69,6 +69,7 @@ def parse(text: str) -> tuple[list[Section], list[tuple[int, int]]]:
             at = _fence_end(padded, found) - 1
         else:
             start, at = _table(padded, text, start)
+            at = max(at, found.end() - 1)
         blocks.append((start, at))
     return sections, blocks
 

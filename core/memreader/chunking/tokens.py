@@ -43,7 +43,7 @@ class TokenMap:
         """Return the offset at which the first `tokens` tokens of the text end."""
         if tokens <= 0:
             return 0
-        return self._ends[tokens - 1] if tokens <= len(self._ends) else len(self.text)
+        return int(self._ends[tokens - 1]) if tokens <= len(self._ends) else len(self.text)
 
     def count(self, start: int, end: int) -> int:
         """Return the number of tokens of `text[start:end]` encoded on its own."""

@@ -29,7 +29,7 @@ _HALVES = "|".join((*_MORNING[1:], *_NOON, *_AFTERNOON[1:], *_NIGHT))
 _CLOCK = re.compile(
     rf"""(?:(?P<half>{_HALVES})\s*)?(?<![\d:.+-])(?P<hour>\d{{1,2}})
     (?: :(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d{{1,9}}))?)?(?![\d:])
-      | \s*[点點时時시]\s*(?:(?P<minute_cjk>\d{{1,2}})(?!\d)\s*[分분]?|(?P<half_past>半)|[整钟鐘])?
+      | \s*[点點时時시](?:\s*(?P<minute_cjk>\d{{1,2}})\s*[分분]|(?P<minute_bare>\d\d)(?!\d)|\s?(?P<half_past>半)|[整钟鐘])?
         (?:\s*(?P<second_cjk>\d{{1,2}})\s*[秒초])?
       | (?=\s*[ap]\.?\s?m(?![a-z])) )
     (?:\s*(?P<ap>[ap])\.?\s?m(?![a-z])\.?)?""",
@@ -130,7 +130,7 @@ def _full_year(digits: str) -> int:
 
 def _time_of_day(clock: re.Match[str]) -> timedelta:
     hour = int(clock["hour"])
-    minute = 30 if clock["half_past"] else int(clock["minute"] or clock["minute_cjk"] or 0)
+    minute = 30 if clock["half_past"] else int(clock["minute"] or clock["minute_cjk"] or clock["minute_bare"] or 0)
     second = int(clock["second"] or clock["second_cjk"] or 0)
     half = f"{clock['ap']}m" if clock["ap"] else clock["half"]
     if hour > 24 or minute > 59 or second > 59 or (hour == 24 and minute + second > 0):

@@ -51,6 +51,7 @@ CREATE TABLE items (
     agent_id    TEXT,
     status      TEXT NOT NULL,
     visibility  TEXT NOT NULL,
+    source      TEXT,
     memory      TEXT NOT NULL,
     metadata    TEXT NOT NULL,
     embedding   BLOB NOT NULL,

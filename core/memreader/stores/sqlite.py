@@ -249,11 +249,11 @@ def _write_item(
         written.added.append(item.id)
     metadata = item.metadata
     cursor = db.execute(
-        "INSERT INTO items (user_id, item_id, session_id, agent_id, status, visibility, memory, metadata, embedding,"
-        " term_ids, term_counts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO items (user_id, item_id, session_id, agent_id, status, visibility, source, memory, metadata,"
+        " embedding, term_ids, term_counts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            user_id, item.id, metadata.session_id, metadata.agent_id, metadata.status, metadata.visibility, item.memory,
-            _metadata_json(metadata, record.source_keys, positions),
+            user_id, item.id, metadata.session_id, metadata.agent_id, metadata.status, metadata.visibility,
+            metadata.source, item.memory, _metadata_json(metadata, record.source_keys, positions),
             record.vector.astype("<f4").tobytes(),
             np.fromiter(record.terms.keys(), "<i8", len(record.terms)).tobytes(),
             np.fromiter((min(count, 65535) for count in record.terms.values()), "<u2", len(record.terms)).tobytes(),

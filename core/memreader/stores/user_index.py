@@ -17,11 +17,11 @@ from memreader.stores.postings import Postings
 COMPACT_AT = 0.5
 """Share of dead rows at which the index is built anew."""
 
-_COLUMNS = "id, embedding, term_ids, term_counts, session_id, agent_id, visibility, status"
+_COLUMNS = "id, embedding, term_ids, term_counts, session_id, agent_id, visibility, status, source"
 _BOUND = 500
 """Ids in one IN (...): below SQLite's oldest limit on bound values."""
 
-_Row: TypeAlias = tuple[int, bytes, bytes, bytes, str | None, str | None, str, str]
+_Row: TypeAlias = tuple[int, bytes, bytes, bytes, str | None, str | None, str, str, str | None]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Floats: TypeAlias = npt.NDArray[np.float64]
 NOBODY = -1
@@ -91,10 +91,13 @@ class UserIndex:
         return Evidence(self._keys.values[rows], bm25[rows], coverage[rows], similarity)
 
     def _bm25(self, terms: set[int], *, k1: float = 0.9, b: float = 0.4) -> tuple[Floats, Floats]:
-        """Return BM25 (Robertson and Zaragoza 2009; idf as in Lucene) and idf-weighted coverage of every row."""
-        alive, lengths, count = self._alive.values, self._length.values, len(self._row_of)
+        """Return BM25 (Robertson and Zaragoza 2009; idf as in Lucene) and idf-weighted coverage of every row.
+
+        A length is measured against the mean of its kind: beside short turns every document chunk would look too long.
+        """
+        alive, count = self._alive.values, len(self._row_of)
         score, covered, total = np.zeros(len(alive)), np.zeros(len(alive)), 0.0
-        norm = k1 * (1 - b + b * lengths / max(lengths[alive].mean() if count else 1.0, 1e-9))
+        norm = k1 * (1 - b + b * self._relative_length())
         for term in terms:
             rows, counts = self._postings.get(term)
             frequency = int(alive[rows].sum())
@@ -103,6 +106,15 @@ class UserIndex:
             covered[rows] += idf
             total += idf
         return score, covered / total if total else covered
+
+    def _relative_length(self) -> Floats:
+        """Return each row's length in terms, divided by the mean length of the living rows of its kind."""
+        alive, lengths, in_file = self._alive.values, self._length.values.astype(np.float64), self._in_file.values
+        for kind in (in_file, ~in_file):
+            living = kind & alive
+            if living.any():
+                lengths[kind] /= max(lengths[living].mean(), 1.0)
+        return lengths
 
     def _visible(self, session_id: str | None, agent_id: str | None, *, isolate: bool) -> Mask:
         mask: Mask = self._alive.values & ~self._archived.values
@@ -119,7 +131,8 @@ class UserIndex:
         self._codes: dict[str | None, int] = {}
         self._keys, self._length = Column(np.int64), Column(np.int64)
         self._session, self._agent = Column(np.int64), Column(np.int64)
-        self._alive, self._archived, self._session_only = Column(np.bool_), Column(np.bool_), Column(np.bool_)
+        self._alive, self._archived = Column(np.bool_), Column(np.bool_)
+        self._session_only, self._in_file = Column(np.bool_), Column(np.bool_)
 
     def _load_all(self, db: sqlite3.Connection) -> None:
         self._append(db.execute(f"SELECT {_COLUMNS} FROM items WHERE user_id = ? ORDER BY id", (self.user_id,)))
@@ -137,7 +150,7 @@ class UserIndex:
         records = list(found)
         if not records:
             return
-        keys, embeddings, ids, occurrences, sessions, agents, visibilities, statuses = zip(*records, strict=True)
+        keys, embeddings, ids, occurrences, sessions, agents, visibilities, statuses, kinds = zip(*records, strict=True)
         first = len(self._keys.values)
         self._row_of.update(zip(keys, range(first, first + len(records)), strict=True))
         self._keys.extend(keys)
@@ -146,6 +159,7 @@ class UserIndex:
         self._session_only.extend([visibility == "session" for visibility in visibilities])
         self._session.extend([self._code(label) for label in sessions])
         self._agent.extend([self._code(label) for label in agents])
+        self._in_file.extend([kind == "file" for kind in kinds])
         self._vectors.add(np.frombuffer(b"".join(embeddings), "<f4").reshape(len(records), self._dimension))
         counts = np.frombuffer(b"".join(occurrences), "<u2").astype(np.int64)
         sizes = np.array([len(blob) // 2 for blob in occurrences], np.int64)

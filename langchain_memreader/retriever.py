@@ -1,0 +1,80 @@
+"""Stored memories as a LangChain retriever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
+from pydantic import ConfigDict, Field, model_validator
+
+from langchain_memreader.documents import hit_to_document
+from memreader import Memory
+from memreader.types import Scope
+
+
+class MemReaderRetriever(BaseRetriever):
+    """Returns one user's memories as Documents, best first, with score and provenance in metadata.
+
+    `k` and `threshold` can also be given per call: `retriever.invoke("...", k=3)`.
+
+    Args:
+        memory: Where the memories are.
+        user_id: Whose memories.
+        session_id: Also shows what only this session may see.
+        agent_id: Only memories with this label.
+        k: How many at most; exactly so many above the floor if there are.
+        threshold: None for the calibrated floor, 0 for none, else the least score of a Document.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    memory: Memory = Field(exclude=True, repr=False)
+    user_id: str
+    session_id: str | None = None
+    agent_id: str | None = None
+    k: int = Field(default=4, ge=1)
+    threshold: float | None = Field(default=None, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _check_scope(self) -> MemReaderRetriever:
+        Scope(self.user_id, self.session_id, self.agent_id)
+        return self
+
+    def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
+        return LangSmithRetrieverParams(
+            **super()._get_ls_params(**kwargs),
+            ls_vector_store_provider="memreader",
+            ls_embedding_provider=type(self.memory.reader.embedder).__name__,
+            ls_embedding_model=self.memory.reader.embedder.name,
+        )
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain's signature
+        k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Document]:
+        return [hit_to_document(hit) for hit in self.memory.search(query, **self._search(k, threshold))]
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain's signature
+        k: int | None = None,
+        threshold: float | None = None,
+    ) -> list[Document]:
+        return [hit_to_document(hit) for hit in await self.memory.asearch(query, **self._search(k, threshold))]
+
+    def _search(self, k: int | None, threshold: float | None) -> dict[str, Any]:
+        return {
+            "user_id": self.user_id,
+            "session_id": self.session_id,
+            "agent_id": self.agent_id,
+            "top_k": self.k if k is None else k,
+            "threshold": self.threshold if threshold is None else threshold,
+        }
