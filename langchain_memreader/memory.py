@@ -37,7 +37,8 @@ class MemReaderMemory(BaseMemory):
         memory_key: The prompt's variable for what is recalled.
         input_key: The chain's input that is searched for and saved; by default the only one, or input, question, query
             or text, whichever comes first.
-        output_key: The chain's output that is saved; by default the only one, or output, answer, response, text, result.
+        output_key: The chain's output that is saved; by default the only one, or output, answer, response,
+            text or result, whichever comes first.
         exclude_input_keys: Inputs that are never taken for the question.
         return_messages: Give a list of messages (one system message, none when nothing is found) in place of a string,
             as a `MessagesPlaceholder` or `ConversationalRetrievalChain` wants it.
@@ -105,7 +106,7 @@ class MemReaderMemory(BaseMemory):
         except Exception as error:  # noqa: BLE001 - the answer is there, and must not be lost for failing to keep it
             kind = type(error).__name__
             logger.warning("a turn was not saved (%s); the chain goes on", kind)
-            logger.debug("why it was not saved", exc_info=error)
+            logger.debug("why it was not saved: %r", error)
             self._last_report = AddReport(failures=[Failure(kind, str(error))])
 
     def clear(self) -> None:

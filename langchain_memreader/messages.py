@@ -33,9 +33,9 @@ _CALLS = frozenset({"tool_call", "invalid_tool_call", "tool_call_chunk", "tool_u
 def from_langchain(messages: Iterable[BaseMessage]) -> list[dict[str, Any]]:
     """Return LangChain messages as message dicts, in order; the messages themselves are not changed.
 
-    Chunks of a stream become the messages they are part of, `id` becomes `message_id`, and a time in `additional_kwargs`
-    (chat_time, timestamp or created_at) the message's time. Tool calls, thoughts, images, recordings and files become
-    content parts. A `RemoveMessage` says nothing and is left out.
+    Chunks of a stream become the messages they are part of, `id` becomes `message_id`, and a time in
+    `additional_kwargs` (chat_time, timestamp or created_at) the message's time. Tool calls, thoughts, images,
+    recordings and files become content parts. A `RemoveMessage` says nothing and is left out.
 
     >>> from_langchain([HumanMessage("hi", id="m1", name="Ana")])
     [{'role': 'user', 'content': 'hi', 'name': 'Ana', 'message_id': 'm1'}]
@@ -49,8 +49,8 @@ def to_langchain(messages: Iterable[Message]) -> list[BaseMessage]:
     A participant of a human chat becomes a `HumanMessage` with the person's name, since models know no such role.
     Images, files and thoughts are left out; what was said of them stays in the content.
 
-    >>> to_langchain([Message("assistant", "hello", message_id="m2")])
-    [AIMessage(content='hello', additional_kwargs={}, response_metadata={}, id='m2', tool_calls=[], invalid_tool_calls=[])]
+    >>> to_langchain([Message("participant", "hello", name="Ana", message_id="m2")])
+    [HumanMessage(content='hello', additional_kwargs={}, response_metadata={}, name='Ana', id='m2')]
     """
     return [_as_message(message) for message in messages]
 

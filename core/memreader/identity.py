@@ -24,18 +24,27 @@ def digest(*values: object) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def message_keys(messages: Sequence[Message], *, session_id: str | None, at: str | None = None) -> list[str]:
+def message_keys(
+    messages: Sequence[Message], *, session_id: str | None, at: str | None = None, seen: Counter[str] | None = None
+) -> list[str]:
     """Return one source key per message, all different.
 
     The message's own id where it has one; else role, name, content, the time the caller gave (to the message, or to the
     whole call as `at`), and whether it is the first, second, ... such message in the call. The session is part of both,
     since ids like "1" are often unique only within one.
 
+    Args:
+        messages: Of one conversation.
+        session_id: Label of the session.
+        at: Time that the caller gave to the whole call.
+        seen: What this call has met before; one counter for all conversations of a call, so that "yes" in two of them
+            is two messages. Updated.
+
     >>> twice = [Message("user", "yes", 0), Message("user", "yes", 1)]
     >>> len(set(message_keys(twice, session_id="s")))
     2
     """
-    seen: Counter[str] = Counter()
+    seen = Counter() if seen is None else seen
     keys: list[str] = []
     for message in messages:
         if message.message_id is not None:

@@ -33,11 +33,11 @@ class AddReport:
     """What an add did; every list in input order."""
 
     added: list[str] = field(default_factory=list)
-    """Ids of new items."""
+    """Ids of the items that were written."""
     existing: list[str] = field(default_factory=list)
     """Ids of items that were there already: their sources had been read before."""
     replaced: list[str] = field(default_factory=list)
-    """Ids of items that went because their document or message changed, or that were given again under their id."""
+    """Ids of items that went: their document or message changed, or another was given under their id (`added` too)."""
     dropped: list[Dropped] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
@@ -72,11 +72,12 @@ class Ingest:
         entries = list(inputs)
         report = AddReport()
         flags: Counter[str] = Counter()
+        seen: Counter[str] = Counter()
         tools = self._reader.tools(self._reader.options.unit or "turn")
         for done, entry in enumerate(entries):
             if progress is not None:
                 progress("read", done, len(entries))
-            self._add_one(entry, labels, tools, at, report, flags, progress)
+            self._add_one(entry, labels, tools, at, seen, report, flags, progress)
         if progress is not None:
             progress("read", len(entries), len(entries))
         report.flags.update(sorted(flags.items()))
@@ -88,6 +89,7 @@ class Ingest:
         labels: Labels,
         tools: Tools,
         at: str | None,
+        seen: Counter[str],
         report: AddReport,
         flags: Counter[str],
         progress: Progress | None,
@@ -97,7 +99,7 @@ class Ingest:
         def unread(sources: Mapping[str, str | None]) -> set[str]:
             return self._store.unread(user_id, sources, tools.reading_key)
 
-        reading = read_input(entry, tools, session_id=labels.session_id, at=at, unread=unread)
+        reading = read_input(entry, tools, session_id=labels.session_id, at=at, unread=unread, seen=seen)
         flags.update(reading.flags)
         records = self._records(reading, labels, tools, report, progress)
         keys = [key for key, _ in [*reading.messages, *reading.documents]]

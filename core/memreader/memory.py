@@ -19,10 +19,11 @@ from memreader.options import ReadOptions
 from memreader.parsing import ParseLimits
 from memreader.ports import Embedder, Tokenizer
 from memreader.reader import DataType, MemReader, Mode, check_mode
-from memreader.reading import Labels
+from memreader.reading import Labels, tag_list
 from memreader.recall import LEXICON, RecallOptions, query_form, rank, render_context, term_counts
 from memreader.scoped import ScopedMemory
 from memreader.stores import Store
+from memreader.text import clean
 from memreader.twins import off_loop
 from memreader.types import Hit, Scope
 
@@ -171,7 +172,7 @@ class Memory:
         check_mode(mode or "fast")
         self._check_open()
         inputs = self._reader.normalized(data, type=type, at=at, files_root=files_root, as_text=as_text)
-        labels = Labels(scope.user_id, scope.session_id, scope.agent_id, dict(metadata or {}), tuple(tags))
+        labels = Labels(scope.user_id, scope.session_id, scope.agent_id, dict(metadata or {}), tag_list(tags))
         return self._ingest.add(inputs, labels, at=self._reader.time_of(at), progress=progress)
 
     def search(
@@ -207,6 +208,7 @@ class Memory:
             raise ValueError(f"threshold must be between 0 and 1, got {threshold}")
         if recall == "session" and session_id is None:
             raise ValueError("recall='session' needs a session_id")
+        query = clean(query)
         if not query.strip() or not self._store.count(user_id):
             return []
         embedder = self._reader.embedder

@@ -19,7 +19,7 @@ from memreader.normalize.time import parse_time, zone_of
 from memreader.options import ReadOptions, Unit
 from memreader.parsing import ParseLimits
 from memreader.ports import Embedder, Tokenizer, Usage
-from memreader.reading import Labels, Tools, make_items, read_input
+from memreader.reading import Labels, Tools, make_items, read_input, tag_list
 from memreader.tokenizing import load_tokenizer
 from memreader.twins import off_loop
 from memreader.types import Dropped, Failure, Input
@@ -121,7 +121,7 @@ class MemReader:
         """
         check_mode(mode or "fast")
         inputs = self.normalized(data, type=type, at=at, files_root=files_root, as_text=as_text)
-        labels = Labels(user_id, session_id, agent_id, dict(metadata or {}), tuple(tags))
+        labels = Labels(user_id, session_id, agent_id, dict(metadata or {}), tag_list(tags))
         return self._report(inputs, labels, self.options.unit or "turn", at=self.time_of(at), progress=progress)
 
     aread = off_loop(read)
@@ -162,7 +162,7 @@ class MemReader:
             raise ValueError("scene_data is empty. Pass at least one conversation or document.")
         check_mode(mode)
         extra = {} if user_name is None else {"user_name": user_name}
-        labels = replace(labels, info={**labels.info, **extra}, tags=(*labels.tags, *custom_tags))
+        labels = replace(labels, info={**labels.info, **extra}, tags=(*labels.tags, *tag_list(custom_tags)))
         report = self._report(self.normalized(scene_data, type=type), labels, self.options.unit or "window")
         for failure in report.failures:
             logger.warning("not read: %s: %s", failure.locator, failure.reason)
@@ -210,8 +210,9 @@ class MemReader:
         tools = self.tools(unit)
         report = ReadReport()
         flags: Counter[str] = Counter()
+        seen: Counter[str] = Counter()
         for entry in inputs:
-            reading = read_input(entry, tools, session_id=labels.session_id, at=how.get("at"))
+            reading = read_input(entry, tools, session_id=labels.session_id, at=how.get("at"), seen=seen)
             items = [*reading.given, *(item for item, _ in make_items(reading, labels, tools.reading_key))]
             embedded = embed_texts(self.embedder, [item.memory for item in items], progress=how.get("progress"))
             report.failures.extend(reading.failures)
@@ -252,5 +253,5 @@ def checked_info(info: Mapping[str, Any] | None) -> Labels:
     known = ("user_id", "session_id", "agent_id", "custom_tags")
     extra = {key: value for key, value in info.items() if key not in known}
     return Labels(
-        info["user_id"], info["session_id"], info.get("agent_id"), extra, tuple(info.get("custom_tags") or ())
+        info["user_id"], info["session_id"], info.get("agent_id"), extra, tag_list(info.get("custom_tags"))
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -71,10 +71,27 @@ class InputReading:
     flags: Counter[str] = field(default_factory=Counter)
 
 
+def tag_list(tags: Sequence[str] | None) -> tuple[str, ...]:
+    """Return tags as a tuple; a bare string is one tag, not its letters.
+
+    >>> tag_list("work"), tag_list(["work", "home"]), tag_list(None)
+    (('work',), ('work', 'home'), ())
+    """
+    return (tags,) if isinstance(tags, str) else tuple(tags or ())
+
+
 def read_input(
-    entry: Input, tools: Tools, *, session_id: str | None = None, at: str | None = None, unread: Unread = set
+    entry: Input,
+    tools: Tools,
+    *,
+    session_id: str | None = None,
+    at: str | None = None,
+    unread: Unread = set,
+    seen: Counter[str] | None = None,
 ) -> InputReading:
     """Return the reading of one input; what `unread` leaves out is neither parsed into candidates nor counted as fresh.
+
+    `seen` is one counter for all inputs of a call, see `identity.message_keys`.
 
     A document that can't be read is a failure in the result. A missing file raises (FileNotFoundError): the call named
     something that isn't there.
@@ -83,7 +100,8 @@ def read_input(
     if isinstance(entry, TextualMemoryItem):
         reading.given.append(entry)
     elif isinstance(entry, Conversation):
-        _read_conversation(entry, tools, session_id, at, unread, reading)
+        keys = message_keys(entry.messages, session_id=session_id, at=at, seen=seen)
+        _read_conversation(entry, keys, tools, unread, reading)
     else:
         reading.metadata, reading.tags = entry.metadata, entry.tags
         _read_document(entry, tools, unread, reading)
@@ -129,9 +147,8 @@ def make_items(reading: InputReading, labels: Labels, reading_key: str) -> list[
 
 
 def _read_conversation(
-    entry: Conversation, tools: Tools, session_id: str | None, at: str | None, unread: Unread, reading: InputReading
+    entry: Conversation, keys: Sequence[str], tools: Tools, unread: Unread, reading: InputReading
 ) -> None:
-    keys = message_keys(entry.messages, session_id=session_id, at=at)
     reading.messages = list(zip(keys, entry.messages, strict=True))
     reading.metadata, reading.tags = entry.metadata, entry.tags
     reading.flags.update(entry.flag_counts)

@@ -18,7 +18,7 @@ _TO_CLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ufffe\ud800-\udfff]")
 
 # The length limits keep a text full of openings without an end linear.
 _DATA_URI = re.compile(
-    r"""(?P<markdown>!\[(?P<alt>[^\]\n]{0,500})\]\(\s{0,9}<?)?
+    r"""(?P<markdown>!\[(?P<alt>[^\[\]\n]{0,500})\]\(\s{0,9}<?)?
     data:(?P<media>[\w.+-]{1,80}/[\w.+-]{1,80})?(?:;[\w-]{1,40}=[^;,\s]{0,200}){0,8};base64,
     (?P<payload>[A-Za-z0-9+/_%-]{4,}={0,2})
     (?(markdown)(?:>?(?:\s{1,9}"[^"\n]{0,500}")?\s{0,9}\))?)""",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memreader.normalize import detect_language
@@ -106,11 +106,13 @@ def test_only_the_start_of_a_long_text_is_looked_at() -> None:
     assert detect_language("我喜欢猫。" * 5_000 + "the cat is on the mat " * 100_000) == "zh"
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_every_text_has_a_short_code(text: str) -> None:
     assert 2 <= len(detect_language(text)) <= 3
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="0123456789 .,!?😀🎉❤️-:/\n\t", max_size=60))
 def test_digits_marks_and_emoji_tell_nothing(text: str) -> None:
     assert detect_language(text) == "und"

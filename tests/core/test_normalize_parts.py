@@ -119,46 +119,28 @@ def test_a_file_part_keeps_bytes_and_name_and_says_nothing() -> None:
     assert_free_of_base64(one)
 
 
+def file(**body: Any) -> dict[str, Any]:
+    return {"type": "file", "file": body}
+
+
+def document(title: str, kind: str, **source: Any) -> dict[str, Any]:
+    return {"type": "document", "title": title, "source": {"type": kind, **source}}
+
+
 @pytest.mark.parametrize(
     ("part", "data"),
     [
-        ({"type": "file", "file": {"filename": "a.pdf", "file_data": PDF64}}, PDF),
-        ({"type": "file", "file": {"filename": "a.pdf", "file_data": PDF}}, PDF),
+        (file(filename="a.pdf", file_data=PDF_URI), PDF),
+        (file(filename="a.pdf", file_data=PDF64), PDF),
+        (file(filename="a.pdf", file_data=PDF), PDF),
         ({"type": "input_file", "filename": "a.pdf", "file_data": PDF_URI}, PDF),
-        (
-            {"type": "file", "file": {"filename": "a.txt", "file_data": "plain words, naïve"}},
-            "plain words, naïve".encode(),
-        ),
-        ({"type": "file", "file": {"filename": "a.txt", "file_data": "internationalization"}}, b"internationalization"),
-        ({"type": "file", "file": {"filename": "a.txt", "file_data": "data:text/plain,a%20b"}}, b"a b"),
-        (
-            {"type": "file", "file": {"filename": "a.txt", "file_data": base64.b64encode(b"some words").decode()}},
-            b"some words",
-        ),
-        (
-            {
-                "type": "document",
-                "title": "a.pdf",
-                "source": {"type": "base64", "media_type": "application/pdf", "data": PDF64},
-            },
-            PDF,
-        ),
-        (
-            {
-                "type": "document",
-                "title": "a.txt",
-                "source": {"type": "text", "media_type": "text/plain", "data": "words"},
-            },
-            b"words",
-        ),
-        (
-            {
-                "type": "document",
-                "title": "a.txt",
-                "source": {"type": "content", "content": [{"type": "text", "text": "w"}]},
-            },
-            b"w",
-        ),
+        (file(filename="a.txt", file_data="plain words, naïve"), "plain words, naïve".encode()),
+        (file(filename="a.txt", file_data="internationalization"), b"internationalization"),
+        (file(filename="a.txt", file_data="data:text/plain,a%20b"), b"a b"),
+        (file(filename="a.txt", file_data=base64.b64encode(b"some words").decode()), b"some words"),
+        (document("a.pdf", "base64", media_type="application/pdf", data=PDF64), PDF),
+        (document("a.txt", "text", media_type="text/plain", data="words"), b"words"),
+        (document("a.txt", "content", content=[{"type": "text", "text": "w"}]), b"w"),
     ],
 )
 def test_the_bytes_of_a_file_come_in_many_shapes(part: dict[str, Any], data: bytes) -> None:
@@ -170,15 +152,12 @@ def test_the_bytes_of_a_file_come_in_many_shapes(part: dict[str, Any], data: byt
 @pytest.mark.parametrize(
     ("part", "reference"),
     [
-        ({"type": "file", "file": {"file_id": "file-1"}}, "file-1"),
+        (file(file_id="file-1"), "file-1"),
         ({"type": "input_file", "file_url": "https://example.com/a.pdf"}, "https://example.com/a.pdf"),
-        ({"type": "file", "file": {"file_data": "https://example.com/a.pdf"}}, "https://example.com/a.pdf"),
-        ({"type": "file", "file": {"file_data": "/etc/secret.txt"}}, "/etc/secret.txt"),
-        ({"type": "file", "file": {"filename": "a.pdf"}}, "a.pdf"),
-        (
-            {"type": "document", "source": {"type": "url", "url": "https://example.com/a.pdf"}},
-            "https://example.com/a.pdf",
-        ),
+        (file(file_data="https://example.com/a.pdf"), "https://example.com/a.pdf"),
+        (file(file_data="/etc/secret.txt"), "/etc/secret.txt"),
+        (file(filename="a.pdf"), "a.pdf"),
+        (document("a.pdf", "url", url="https://example.com/a.pdf"), "https://example.com/a.pdf"),
         ({"file_data": {"file_uri": "gs://bucket/a.pdf", "mime_type": "application/pdf"}}, "gs://bucket/a.pdf"),
     ],
 )

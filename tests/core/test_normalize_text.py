@@ -6,7 +6,7 @@ import base64
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memreader.text import clean, decode_base64, reference_of, split_data_uris
@@ -53,6 +53,7 @@ def test_a_clean_text_is_the_same_object() -> None:
     assert clean(text) is text
 
 
+@settings(deadline=None)
 @given(ANY_TEXT, st.booleans())
 def test_cleaning_is_idempotent_and_leaves_nothing_that_breaks(text: str, keep: bool) -> None:
     once = clean(text, keep_form_feeds=keep)
@@ -61,6 +62,7 @@ def test_cleaning_is_idempotent_and_leaves_nothing_that_breaks(text: str, keep: 
     assert once.encode().decode() == once
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1), min_size=1), st.data())
 def test_every_word_stays_apart_and_in_order(words: list[str], data: st.DataObject) -> None:
     breaks = st.sampled_from([" ", "\n", "\r\n", "\r", "\f", "\x0b", "\t", "\x85"])
@@ -68,6 +70,7 @@ def test_every_word_stays_apart_and_in_order(words: list[str], data: st.DataObje
     assert clean(text).split() == [piece for word in words for piece in clean(word).split()]
 
 
+@settings(deadline=None)
 @given(st.binary(min_size=3, max_size=200), st.sampled_from(["image/png", "application/pdf"]))
 def test_a_data_uri_is_taken_out_of_a_text_and_decoded(data: bytes, media_type: str) -> None:
     uri = f"data:{media_type};base64,{base64.b64encode(data).decode()}"
@@ -97,6 +100,7 @@ def test_a_text_without_one_comes_back_as_it_is(text: str) -> None:
     assert split_data_uris(text) == (text, ())
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=100))
 def test_base64_is_read_in_both_alphabets_with_and_without_padding(data: bytes) -> None:
     for encode in (base64.b64encode, base64.urlsafe_b64encode, base64.encodebytes):

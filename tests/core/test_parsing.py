@@ -322,6 +322,10 @@ class TestFailures:
         with pytest.raises(DamagedDocumentError):
             parse("a.pdf", whole[:60] + b"\0" * (len(whole) - 120) + whole[-60:])
 
+    def test_a_pdf_whose_last_update_was_cut_off_is_damaged_and_not_read_as_the_version_before(self) -> None:
+        with pytest.raises(DamagedDocumentError, match="end of the PDF"):
+            parse("a.pdf", pdf("the old words") + b"\n7 0 obj\n<</Length 9000>>stream\n" + b"x" * 6000)
+
     def test_a_docx_whose_words_are_not_xml_is_damaged_and_not_quoted(self) -> None:
         data = word("whatever")
         buffer = io.BytesIO()

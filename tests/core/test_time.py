@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memreader.errors import InputError
@@ -244,11 +244,13 @@ FORMS = [
 ]
 
 
+@settings(deadline=None)
 @given(st.datetimes(min_value=datetime(1000, 1, 1)), st.sampled_from(FORMS))
 def test_every_moment_is_read_back_from_every_form(moment: datetime, form: str) -> None:
     assert parse_time(moment.strftime(form)) == moment.replace(microsecond=0).isoformat()
 
 
+@settings(deadline=None)
 @given(st.datetimes(timezones=st.none() | st.timezones()))
 def test_iso_times_are_read_back_or_refused(moment: datetime) -> None:
     try:
@@ -260,6 +262,7 @@ def test_iso_times_are_read_back_or_refused(moment: datetime) -> None:
         assert parse_time(again) == again
 
 
+@settings(deadline=None)
 @given(st.text(max_size=120) | st.floats() | st.integers())
 def test_anything_is_a_time_or_an_input_error(value: Any) -> None:
     try:
@@ -269,6 +272,7 @@ def test_anything_is_a_time_or_an_input_error(value: Any) -> None:
     assert show_time(iso)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="0123456789:/-. TZ年月日下午amp+()", max_size=40))
 def test_almost_times_are_a_time_or_an_input_error(text: str) -> None:
     try:
@@ -278,6 +282,7 @@ def test_almost_times_are_a_time_or_an_input_error(text: str) -> None:
     assert datetime.fromisoformat(iso).year >= 1
 
 
+@settings(deadline=None)
 @given(st.datetimes())
 def test_the_shown_form_is_what_strftime_gives_in_english(moment: datetime) -> None:
     locale.setlocale(locale.LC_TIME, "C")

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from memreader.errors import DimensionMismatchError, InvalidVectorsError
+from memreader.errors import DimensionMismatchError, InputError, InvalidVectorsError, MemReaderError
 from memreader.ports import Embedder, Vectors
 from memreader.types import Failure
 
@@ -62,6 +62,8 @@ def _embed_range(
     try:
         rows = embedder.embed(list(texts[start:stop]))
     except (ValueError, RuntimeError) as error:
+        if isinstance(error, MemReaderError) and not isinstance(error, InputError):
+            raise  # It is not about a text: a model file that is missing, for example.
         if stop - start == 1:
             failures[start] = error
             return

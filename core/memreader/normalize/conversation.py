@@ -48,15 +48,12 @@ def conversation_of(drafts: Sequence[Draft], frame: Frame, *, timezone: tzinfo |
     before = frame.time or next((time for time in times if time is not None), None)
     messages: list[Message] = []
     for index, (draft, time) in enumerate(zip(drafts, times, strict=True)):
-        message = replace(draft.message, index=index)
         if time is None:
-            message = replace(message, chat_time=before or now, time_inferred=before is None, time_given=False)
-        elif draft.is_own:
-            message = replace(message, chat_time=time)
+            dated: dict[str, Any] = {"chat_time": before or now, "time_inferred": before is None, "time_given": False}
         else:
-            message = replace(message, chat_time=time, time_given=True)
+            dated = {"chat_time": time} if draft.is_own else {"chat_time": time, "time_given": True}
+        messages.append(replace(draft.message, index=index, **dated))
         before = time or before
-        messages.append(message)
     return Conversation(tuple(messages), locator=frame.locator, metadata=frame.metadata, tags=frame.tags)
 
 

@@ -29,7 +29,8 @@ _HALVES = "|".join((*_MORNING[1:], *_NOON, *_AFTERNOON[1:], *_NIGHT))
 _CLOCK = re.compile(
     rf"""(?:(?P<half>{_HALVES})\s*)?(?<![\d:.+-])(?P<hour>\d{{1,2}})
     (?: :(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d{{1,9}}))?)?(?![\d:])
-      | \s*[点點时時시](?:\s*(?P<minute_cjk>\d{{1,2}})\s*[分분]|(?P<minute_bare>\d\d)(?!\d)|\s?(?P<half_past>半)|[整钟鐘])?
+      | \s*[点點时時시]
+        (?:\s*(?P<minute_cjk>\d{{1,2}})\s*[分분]|(?P<minute_bare>\d\d)(?!\d)|\s?(?P<half_past>半)|[整钟鐘])?
         (?:\s*(?P<second_cjk>\d{{1,2}})\s*[秒초])?
       | (?=\s*[ap]\.?\s?m(?![a-z])) )
     (?:\s*(?P<ap>[ap])\.?\s?m(?![a-z])\.?)?""",

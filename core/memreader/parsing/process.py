@@ -156,7 +156,7 @@ class ParsingProcess:
         limits = job.limits
         while True:
             used = resident_mb(self.pid)
-            if used is not None and False:
+            if used is not None and used > limits.max_memory_mb:
                 detail = f"{used:.0f} MB, over max_memory_mb={limits.max_memory_mb:g}"
                 raise DocumentMemoryError(name=job.name, detail=detail)
             try:

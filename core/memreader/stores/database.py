@@ -1,17 +1,18 @@
-"""The SQLite file: opening it safely, one writer, one reader per thread."""
+"""The SQLite file: opening it safely, one writer, and a reader for each that reads at the same time."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from uuid import uuid4
 
-from memreader.errors import StoreBusyError, StoreClosedError, StoreCorruptError, StoreVersionError
+from memreader.errors import StoreBusyError, StoreClosedError, StoreCorruptError, StoreError, StoreVersionError
 
 SCHEMA_VERSION = 1
 BUSY_TIMEOUT_S = 30.0
@@ -31,46 +32,56 @@ class Database:
     def __init__(self, folder: Path) -> None:
         self.path = folder / "memory.db"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._local = threading.local()
-        self._all: list[sqlite3.Connection] = []
+        self._idle: list[sqlite3.Connection] = []
         self._guard = threading.Lock()
         self._write_lock = threading.RLock()
         self._closed = False
-        new = not self.path.exists()
-        if new:
+        if not self.path.exists():
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         try:
             self._writer = self._connect()
+        except sqlite3.DatabaseError as error:
+            raise self._refused(error) from error
+        try:
             self._prepare()
+            self._use_wal()
         except sqlite3.DatabaseError as error:
             self.close()
-            if _is_busy(error):
-                raise StoreBusyError(path=str(self.path), timeout_s=BUSY_TIMEOUT_S) from error
-            raise StoreCorruptError(path=str(self.path), detail=str(error)) from error
+            raise self._refused(error) from error
         except BaseException:
             self.close()
             raise
 
-    @property
-    def reader(self) -> sqlite3.Connection:
-        """This thread's connection for reading."""
-        if self._closed:
-            raise StoreClosedError
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._connect()
-            self._local.connection = connection
-        return connection
-
     @contextmanager
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Give this thread's reader inside one read transaction: all its queries see the same state."""
-        connection = self.reader
-        connection.execute("BEGIN")
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection for reading that nobody else uses meanwhile.
+
+        They are kept for the next to read, so that there are as many as ever read at once, however many threads come
+        and go. `close` leaves one that is in use to the end of its reading: closed under a running query it crashes.
+        """
+        with self._guard:
+            if self._closed:
+                raise StoreClosedError
+            connection = self._idle.pop() if self._idle else self._connect()
         try:
             yield connection
         finally:
-            connection.execute("ROLLBACK")
+            with self._guard:
+                keep = not self._closed
+                if keep:
+                    self._idle.append(connection)
+            if not keep:
+                connection.close()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection inside one read transaction: all its queries see the same state."""
+        with self.reading() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("ROLLBACK")
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -91,34 +102,55 @@ class Database:
                 raise
             try:
                 yield self._writer
+                self._writer.execute("COMMIT")
             except BaseException:
-                self._writer.execute("ROLLBACK")
+                # SQLite has rolled back by itself after some errors, a full disk among them.
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
                 raise
-            self._writer.execute("COMMIT")
 
     def close(self) -> None:
-        """Close every connection; a second call does nothing."""
+        """Close every connection, after the write that is under way; a second call does nothing."""
         with self._guard:
             self._closed = True
-            connections, self._all = self._all, []
-        for connection in connections:
+            idle, self._idle = self._idle, []
+        for connection in idle:
             connection.close()
+        with self._write_lock:
+            self._writer.close()
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, cached_statements=256
         )
-        with self._guard:
-            if self._closed:
-                connection.close()
-                raise StoreClosedError
-            self._all.append(connection)
-        connection.execute("PRAGMA journal_mode = WAL")
-        # NORMAL in WAL: survives kill -9; a power loss may drop the last commits, never damage the file.
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA secure_delete = ON")
+        try:
+            # NORMAL in WAL: survives kill -9; a power loss may drop the last commits, never damage the file.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA secure_delete = ON")
+        except BaseException:
+            connection.close()
+            raise
         return connection
+
+    def _use_wal(self) -> None:
+        """Switch the file to WAL, which it remembers. Not before `_prepare`: a foreign file is refused untouched."""
+        until = time.monotonic() + BUSY_TIMEOUT_S
+        while True:
+            try:
+                self._writer.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                # The switch needs the file for itself, and SQLite does not wait for that as it does for a lock.
+                if not _is_busy(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
+
+    def _refused(self, error: sqlite3.DatabaseError) -> StoreError:
+        if _is_busy(error):
+            return StoreBusyError(path=str(self.path), timeout_s=BUSY_TIMEOUT_S)
+        return StoreCorruptError(path=str(self.path), detail=str(error))
 
     def _prepare(self) -> None:
         with self.transaction() as db:

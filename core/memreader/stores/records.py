@@ -64,4 +64,4 @@ class Written:
     added: list[str] = field(default_factory=list)
     existing: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
-    """Items that went because their document or message changed, and items replaced under their own id."""
+    """Items that went because their document or message changed, or because `added` holds a new one of their id."""

@@ -73,16 +73,16 @@ class Store:
         It is when the ledger does not know it, when the message was kept with another digest (it was edited), or when
         an item that goes because of such an edit was also made from it.
         """
-        db = self._database.reader
         out: set[str] = set()
-        for key, digest in sources.items():
-            query = "SELECT 1 FROM ledger WHERE user_id = ? AND source_key = ? AND reading_key = ?"
-            if not db.execute(query, (user_id, key, reading_key)).fetchone():
-                out.add(key)
-            query = "SELECT digest FROM messages WHERE user_id = ? AND source_key = ? AND NOT deleted"
-            kept = db.execute(query, (user_id, key)).fetchone() if digest is not None else None
-            if kept and kept[0] != digest:
-                out.update(_cited_with(db, user_id, key))
+        with self._database.snapshot() as db:
+            for key, digest in sources.items():
+                query = "SELECT 1 FROM ledger WHERE user_id = ? AND source_key = ? AND reading_key = ?"
+                if not db.execute(query, (user_id, key, reading_key)).fetchone():
+                    out.add(key)
+                query = "SELECT digest FROM messages WHERE user_id = ? AND source_key = ? AND NOT deleted"
+                kept = db.execute(query, (user_id, key)).fetchone() if digest is not None else None
+                if kept and kept[0] != digest:
+                    out.update(_cited_with(db, user_id, key))
         return out.intersection(sources)
 
     def items_of(self, user_id: str, source_keys: Iterable[str]) -> list[str]:
@@ -92,15 +92,16 @@ class Store:
             "SELECT items.id, item_id FROM item_sources JOIN items ON items.id = item "
             "WHERE source_key = ? AND user_id = ?"
         )
-        for key in source_keys:
-            found.update(self._database.reader.execute(query, (key, user_id)).fetchall())
+        with self._database.snapshot() as db:
+            for key in source_keys:
+                found.update(db.execute(query, (key, user_id)).fetchall())
         return [found[key] for key in sorted(found)]
 
     def get(self, user_id: str, item_ids: Sequence[str]) -> list[TextualMemoryItem | None]:
         """Return the user's items in the order asked; None for an id that is unknown or another user's."""
-        db = self._database.reader
         query = "SELECT item_id, memory, metadata FROM items WHERE user_id = ? AND item_id = ?"
-        rows = [db.execute(query, (user_id, item_id)).fetchone() for item_id in item_ids]
+        with self._database.snapshot() as db:
+            rows = [db.execute(query, (user_id, _bound(item_id))).fetchone() for item_id in item_ids]
         return [_item(*row) if row else None for row in rows]
 
     def items(
@@ -113,7 +114,9 @@ class Store:
             "ORDER BY id LIMIT :limit OFFSET :offset"
         )
         values = {"user": user_id, "session": session_id, "agent": agent_id, "limit": limit, "offset": offset}
-        return [_item(*row) for row in self._database.reader.execute(query, values)]
+        with self._database.reading() as db:
+            rows = db.execute(query, values).fetchall()
+        return [_item(*row) for row in rows]
 
     def delete(self, user_id: str, item_ids: Sequence[str]) -> list[str]:
         """Delete the user's items and return the ids that were there, in the order given.
@@ -125,7 +128,7 @@ class Store:
         with self._database.transaction() as db:
             for item_id in item_ids:
                 query = "SELECT id FROM items WHERE user_id = ? AND item_id = ?"
-                row = db.execute(query, (user_id, item_id)).fetchone()
+                row = db.execute(query, (user_id, _bound(item_id))).fetchone()
                 if row:
                     keys = _source_keys(db, row[0])
                     _delete_item(db, user_id, row[0])
@@ -153,15 +156,16 @@ class Store:
 
     def by_key(self, user_id: str, keys: Sequence[int]) -> list[TextualMemoryItem | None]:
         """Return items by their database ids, as `Evidence.keys` names them; None for one deleted meanwhile."""
-        db = self._database.reader
         query = "SELECT item_id, memory, metadata FROM items WHERE user_id = ? AND id = ?"
-        rows = [db.execute(query, (user_id, int(key))).fetchone() for key in keys]
+        with self._database.snapshot() as db:
+            rows = [db.execute(query, (user_id, int(key))).fetchone() for key in keys]
         return [_item(*row) if row else None for row in rows]
 
     def count(self, user_id: str) -> int:
         """Return how many items the user has."""
         query = "SELECT count(*) FROM items WHERE user_id = ?"
-        return int(self._database.reader.execute(query, (user_id,)).fetchone()[0])
+        with self._database.reading() as db:
+            return int(db.execute(query, (user_id,)).fetchone()[0])
 
     def _remember(self, facts: dict[str, str]) -> None:
         with self._database.transaction() as db:
@@ -170,6 +174,11 @@ class Store:
                 if known.setdefault(key, value) != value:
                     raise EmbedderMismatchError(stored=f"{key} {known[key]!r}", given=f"{key} {value!r}")
             db.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", facts.items())
+
+
+def _bound(item_id: str) -> str | None:
+    """Return an id as SQLite takes it; None, which equals nothing, for one with a lone surrogate: nothing has it."""
+    return None if any("\ud800" <= character <= "\udfff" for character in item_id) else item_id
 
 
 def _write_messages(db: sqlite3.Connection, batch: Batch, written: Written) -> dict[str, int]:
@@ -241,12 +250,15 @@ def _write_item(
     kept = db.execute(query, (user_id, item.id)).fetchone()
     if kept and not record.replaces:
         written.existing.append(item.id)
+        _link(db, kept[0], record.source_keys)
         return
+    source_keys = record.source_keys
     if kept:
+        # A caller's new version of an item is still of the old one's sources: it goes and comes back with them.
+        source_keys = (*source_keys, *_source_keys(db, kept[0]))
         _delete_item(db, user_id, kept[0])
         written.replaced.append(item.id)
-    else:
-        written.added.append(item.id)
+    written.added.append(item.id)
     metadata = item.metadata
     cursor = db.execute(
         "INSERT INTO items (user_id, item_id, session_id, agent_id, status, visibility, source, memory, metadata,"
@@ -259,9 +271,13 @@ def _write_item(
             np.fromiter((min(count, 65535) for count in record.terms.values()), "<u2", len(record.terms)).tobytes(),
         ),
     )  # fmt: skip
-    sources = [(cursor.lastrowid, key) for key in dict.fromkeys(record.source_keys)]
-    db.executemany("INSERT INTO item_sources VALUES (?, ?)", sources)
+    _link(db, cursor.lastrowid, source_keys)
     db.execute("INSERT INTO changes (user_id, item) VALUES (?, ?)", (user_id, cursor.lastrowid))
+
+
+def _link(db: sqlite3.Connection, key: int | None, source_keys: Iterable[str]) -> None:
+    """Keep what an item was made from."""
+    db.executemany("INSERT OR IGNORE INTO item_sources VALUES (?, ?)", [(key, source) for source in source_keys])
 
 
 def _metadata_json(metadata: TextualMemoryMetadata, source_keys: Sequence[str], positions: dict[str, int]) -> str:
