@@ -37,12 +37,16 @@ ENGLISH_WORDS = (
     "subscription electricity neighbourhood architecture university restaurant allergic peanuts marathon piano"
 ).split()
 CHINESE_WORDS = (
-    "我们 他们 今天 明天 昨天 喜欢 工作 学习 生活 朋友 家人 孩子 老师 学生 公司 项目 计划 会议 时间 问题 方法 结果 数据 系统 "
-    "记忆 对话 助手 用户 文档 信息 内容 重要 简单 复杂 需要 可以 应该 已经 正在 开始 结束 继续 发现 认为 觉得 知道 记得 忘记 "
-    "北京 上海 杭州 成都 广州 天气 下雨 旅行 飞机 火车 地铁 咖啡 绿茶 米饭 面条 水果 蔬菜 医院 医生 健康 运动 跑步 游泳 音乐 "
-    "电影 小说 照片 生日 礼物 春节 中秋 周末 早上 下午 晚上 每天 经常 有时 从来 非常 比较 特别 因为 所以 但是 如果 虽然 而且 "
-    "搬家 房子 租金 邻居 城市 农村 历史 文化 经济 科学 技术 语言 翻译 研究 实验 论文 大学 毕业 面试 工资 同事 经理 客户 合同 "
-    "的 了 在 和 是 也 都 很 不 有 去 来 到 给 对 把 被 让 从 向 这 那 个 一 两 三 几 多 少 大 小 新 旧 好 坏 快 慢 高 低"
+    "我们 他们 今天 明天 昨天 喜欢 工作 学习 生活 朋友 家人 孩子 老师 学生 公司 项目 "
+    "计划 会议 时间 问题 方法 结果 数据 系统 记忆 对话 助手 用户 文档 信息 内容 重要 "
+    "简单 复杂 需要 可以 应该 已经 正在 开始 结束 继续 发现 认为 觉得 知道 记得 忘记 "
+    "北京 上海 杭州 成都 广州 天气 下雨 旅行 飞机 火车 地铁 咖啡 绿茶 米饭 面条 水果 "
+    "蔬菜 医院 医生 健康 运动 跑步 游泳 音乐 电影 小说 照片 生日 礼物 春节 中秋 周末 "
+    "早上 下午 晚上 每天 经常 有时 从来 非常 比较 特别 因为 所以 但是 如果 虽然 而且 "
+    "搬家 房子 租金 邻居 城市 农村 历史 文化 经济 科学 技术 语言 翻译 研究 实验 论文 "
+    "大学 毕业 面试 工资 同事 经理 客户 合同 的 了 在 和 是 也 都 很 不 有 去 来 "
+    "到 给 对 把 被 让 从 向 这 那 个 一 两 三 几 多 少 大 小 新 旧 好 坏 快 "
+    "慢 高 低 "
 ).split()
 _NAMES = ("Ana", "Ben", "Chen Wei", "Dora", "Emil", "李明", "王芳")
 
@@ -111,7 +115,8 @@ def _english_sentence(rng: random.Random) -> str:
 
 def _chinese_sentence(rng: random.Random) -> str:
     words = rng.choices(CHINESE_WORDS, k=rng.randint(5, 18))
-    return "".join(word + ("，" if rng.random() < 0.12 else "") for word in words).rstrip("，") + rng.choice("。。。！？")
+    clauses = "".join(word + ("，" if rng.random() < 0.12 else "") for word in words).rstrip("，")
+    return clauses + rng.choice("。。。！？")
 
 
 def _prose(rng: random.Random) -> str:

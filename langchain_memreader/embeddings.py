@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from memreader import MiniLMEmbedder
+from memreader.chunking import chunk
 from memreader.embedding import checked
 from memreader.ports import Embedder, Vectors
+from memreader.tokenizing import load_tokenizer
 
 _NAMES = ("model", "model_name", "model_id", "deployment", "repo_id")
 _PROBE = "How long is a vector?"
@@ -59,17 +61,38 @@ class LangChainEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors of texts to be stored, float32, shape (len(texts), d), in order.
 
+        A text above `max_tokens` is embedded in pieces, whose mean it gets.
+
         Raises:
             InvalidVectorsError, DimensionMismatchError: The model gave something else than one such vector per text.
         """
-        rows = self.embeddings.embed_documents(list(texts)) if texts else np.zeros((0, self.dimension))
-        return checked(np.asarray(rows, np.float32), count=len(texts), dimension=self.dimension)
+        if not texts:
+            return np.zeros((0, self.dimension), np.float32)
+        return self._means(self.embeddings.embed_documents, [self._pieces(text) for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
         """Return the unit vector of a question, shape (d,)."""
-        row = np.asarray([self.embeddings.embed_query(text)], np.float32)
-        vector: Vectors = checked(row, count=1, dimension=self.dimension)[0]
+        vector: Vectors = self._means(self._embed_queries, [self._pieces(text)])[0]
         return vector
+
+    def _embed_queries(self, texts: list[str]) -> list[list[float]]:
+        return [self.embeddings.embed_query(text) for text in texts]
+
+    def _pieces(self, text: str) -> list[str]:
+        """Return the text in pieces that the model takes whole, tokens counted by our tokenizer in place of its own."""
+        if len(text.encode("utf-8", "replace")) <= self.max_tokens:
+            return [text]
+        pieces = chunk(text, kind="simple", max_tokens=self.max_tokens, overlap_tokens=0, tokenizer=load_tokenizer())
+        return [piece.text for piece in pieces] or [text]
+
+    def _means(self, embed: Callable[[list[str]], list[list[float]]], texts: Sequence[list[str]]) -> Vectors:
+        """Return one unit vector per text, the mean of those of its pieces."""
+        pieces = [piece for text in texts for piece in text]
+        rows = checked(np.asarray(embed(pieces), np.float32), count=len(pieces), dimension=self.dimension)
+        if len(pieces) == len(texts):
+            return rows
+        starts = np.cumsum([0, *map(len, texts[:-1])])
+        return checked(np.add.reduceat(rows, starts), count=len(texts), dimension=self.dimension)
 
 
 class MemReaderEmbeddings(Embeddings):

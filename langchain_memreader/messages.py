@@ -107,13 +107,16 @@ def _part(block: Mapping[str, Any]) -> dict[str, Any]:
     if kind == "audio" and block.get("base64") is not None:
         form = block.get("mime_type", "").rpartition("/")[2] or None
         return {"type": "input_audio", "input_audio": {"data": block["base64"], "format": form}}
-    if kind == "video":
-        return {**block, "type": "file"}
-    if kind == "text-plain":
-        name = block.get("title")
-        file = {"filename": name, "file_data": block["text"].encode()} if block.get("text") else {**block, "name": name}
-        return {"type": "file", "file": file}
-    return dict(block)
+    return _file(block) if kind in {"file", "text-plain", "video"} else dict(block)
+
+
+def _file(block: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a file with its name, which LangChain keeps among the extras, or as a title."""
+    extras = block.get("extras") or {}
+    name = next((n for n in (block.get("title"), extras.get("filename"), extras.get("title")) if n), None)
+    words = block.get("text")
+    file = {**block, "file_data": words.encode()} if isinstance(words, str) else dict(block)
+    return {"type": "file", "file": {**file, "filename": name or block.get("filename")}}
 
 
 def _answer(block: Mapping[str, Any]) -> Any:

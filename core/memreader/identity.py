@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from uuid import UUID, uuid5
 
-from memreader.types import Document, Message
+from memreader.types import Message
 
 NAMESPACE = UUID("6f0d3f2e-52f5-5f0b-9d5e-0c7d3f6a1b42")
 """Of every item id that memreader makes."""
@@ -67,9 +67,9 @@ def _others(message: Message) -> list[list[str | None]]:
     return [[p.kind, p.text, p.reference, p.name, p.call] for p in message.parts if p.kind != "text"]
 
 
-def document_key(document: Document) -> str:
-    """Return the source key of a document: its bytes and its path."""
-    return "d:" + digest(document.sha256, document.doc_path)
+def document_key(sha256: str, doc_path: str) -> str:
+    """Return the source key of a document: the sha256 of its bytes, and its path."""
+    return "d:" + digest(sha256, doc_path)
 
 
 def item_id(user_id: str | None, source_keys: Iterable[str], reading_key: str, text: str, occurrence: int = 0) -> str:

@@ -102,8 +102,7 @@ class Ingest:
         reading = read_input(entry, tools, session_id=labels.session_id, at=at, unread=unread, seen=seen)
         flags.update(reading.flags)
         records = self._records(reading, labels, tools, report, progress)
-        keys = [key for key, _ in [*reading.messages, *reading.documents]]
-        known = [key for key in keys if key not in reading.fresh]
+        known = [*(key for key, _ in reading.messages if key not in reading.fresh), *reading.known]
         written = self._store.write(_batch(reading, records, labels, tools))
         report.added.extend(written.added)
         report.existing.extend(written.existing)

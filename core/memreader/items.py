@@ -5,6 +5,7 @@ Every value is checked; an invalid one raises `pydantic.ValidationError` (a Valu
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -12,6 +13,7 @@ from typing import Annotated, Any, Literal
 from uuid import uuid4
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 MemoryType = Literal[
     "WorkingMemory", "LongTermMemory", "UserMemory", "OuterMemory", "ToolSchemaMemory", "ToolTrajectoryMemory",
@@ -23,6 +25,15 @@ Origin = Literal["conversation", "retrieved", "web", "file", "system"]
 Visibility = Literal["private", "public", "session"]
 
 MAX_ID_LENGTH = 256
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _check_text(value: str) -> str:
+    if _SURROGATE.search(value):
+        raise ValueError("holds a lone surrogate, which is half a character and can't be stored")
+    return value
 
 
 def _check_id(value: str) -> str:
@@ -55,8 +66,22 @@ def _floats(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-Id = Annotated[str, AfterValidator(_check_id)]
+def _json_ready(value: Any) -> Any:
+    """Return `value` as it comes back from JSON: dates as text, numbers that are not finite as None."""
+    try:
+        plain = to_jsonable_python(value, inf_nan_mode="null")
+        json.dumps(plain, ensure_ascii=False, allow_nan=False).encode()
+    except (PydanticSerializationError, ValueError, RecursionError):
+        problem = "holds something that JSON can't: an object of an own class, bytes, a lone surrogate, or itself"
+    else:
+        return plain
+    raise ValueError(problem)
+
+
+Text = Annotated[str, AfterValidator(_check_text)]
+Id = Annotated[Text, AfterValidator(_check_id)]
 IsoTime = Annotated[str, BeforeValidator(_check_time)]
+Info = Annotated[dict[Text, Any], AfterValidator(_json_ready)]
 
 
 class SourceMessage(BaseModel):
@@ -66,19 +91,21 @@ class SourceMessage(BaseModel):
     `index` is the message's position in the whole session.
     """
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", hide_input_in_errors=True)
+
+    __pydantic_extra__: dict[str, Annotated[Any, AfterValidator(_json_ready)]] = Field(init=False)
 
     type: Literal["chat", "doc"] = "chat"
-    role: str | None = None
-    name: str | None = None
-    content: str | None = None
+    role: Text | None = None
+    name: Text | None = None
+    content: Text | None = None
     chat_time: IsoTime | None = None
     time_inferred: bool | None = None
     """True where nobody gave a time and `chat_time` is the time of reading."""
-    message_id: str | None = None
-    session_id: str | None = None
+    message_id: Text | None = None
+    session_id: Text | None = None
     index: int | None = Field(default=None, ge=0)
-    doc_path: str | None = None
+    doc_path: Text | None = None
     page: int | None = Field(default=None, ge=1)
     start: int | None = Field(default=None, ge=0)
     end: int | None = Field(default=None, ge=0)
@@ -87,33 +114,33 @@ class SourceMessage(BaseModel):
 class TextualMemoryMetadata(BaseModel):
     """What is known about a memory beside its words."""
 
-    model_config = ConfigDict(extra="forbid", validate_assignment=True)
+    model_config = ConfigDict(extra="forbid", validate_assignment=True, hide_input_in_errors=True)
 
-    user_id: str | None = None
-    session_id: str | None = None
-    agent_id: str | None = None
+    user_id: Text | None = None
+    session_id: Text | None = None
+    agent_id: Text | None = None
     memory_type: MemoryType = "LongTermMemory"
     type: ItemType | None = None
     status: Status = "activated"
-    key: str | None = None
-    tags: list[str] = Field(default_factory=list)
-    background: str = ""
+    key: Text | None = None
+    tags: list[Text] = Field(default_factory=list)
+    background: Text = ""
     confidence: float = Field(default=0.99, ge=0.0, le=1.0)
     source: Origin | None = None
     visibility: Visibility = "private"
-    entities: list[str] = Field(default_factory=list)
+    entities: list[Text] = Field(default_factory=list)
     sources: list[SourceMessage] = Field(default_factory=list)
-    usage: list[str] = Field(default_factory=list)
+    usage: list[Text] = Field(default_factory=list)
     embedding: Annotated[list[float] | None, BeforeValidator(_floats)] = Field(default=None, repr=False)
     memory_time: IsoTime | None = None
     created_at: IsoTime = Field(default_factory=_now)
     updated_at: IsoTime = Field(default_factory=_now)
     is_fast: bool = False
-    evolve_from: list[str] = Field(default_factory=list)
-    evolve_to: list[str] = Field(default_factory=list)
+    evolve_from: list[Text] = Field(default_factory=list)
+    evolve_to: list[Text] = Field(default_factory=list)
     version: int = Field(default=1, ge=1)
-    history: list[dict[str, Any]] = Field(default_factory=list)
-    info: dict[str, Any] = Field(default_factory=dict)
+    history: list[Info] = Field(default_factory=list)
+    info: Info = Field(default_factory=dict)
 
     @field_validator("embedding")
     @classmethod
@@ -131,10 +158,10 @@ class TextualMemoryItem(BaseModel):
     True
     """
 
-    model_config = ConfigDict(extra="forbid", validate_assignment=True)
+    model_config = ConfigDict(extra="forbid", validate_assignment=True, hide_input_in_errors=True)
 
     id: Id = Field(default_factory=lambda: str(uuid4()))
-    memory: str
+    memory: Text
     metadata: TextualMemoryMetadata = Field(default_factory=TextualMemoryMetadata)
 
     @field_validator("memory")

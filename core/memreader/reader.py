@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 from collections import Counter
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from memreader.embedding import MiniLMEmbedder, embed_texts
-from memreader.errors import ModelRequiredError
+from memreader.errors import InputError, ModelRequiredError
 from memreader.items import TextualMemoryItem
 from memreader.normalize import normalize
 from memreader.normalize.time import parse_time, zone_of
@@ -22,7 +23,7 @@ from memreader.ports import Embedder, Tokenizer, Usage
 from memreader.reading import Labels, Tools, make_items, read_input, tag_list
 from memreader.tokenizing import load_tokenizer
 from memreader.twins import off_loop
-from memreader.types import Dropped, Failure, Input
+from memreader.types import Dropped, Failure, FileInput, Input
 
 logger = logging.getLogger(__name__)
 
@@ -193,9 +194,16 @@ class MemReader:
         files_root: str | os.PathLike[str] | None = None,
         as_text: bool = False,
     ) -> list[Input]:
-        """Return `data` as conversations, documents, files and items, in order; see `memreader.normalize`."""
+        """Return `data` as conversations, documents, files and items, in order; see `memreader.normalize`.
+
+        Raises:
+            InputError: Something is of no readable shape, or a name below `files_root` is a link that leads out of it.
+            FileNotFoundError: A path doesn't exist.
+        """
         root = None if files_root is None else Path(files_root)
-        return normalize(data, type=type, timezone=self.options.timezone, files_root=root, as_text=as_text, at=at)
+        inputs = normalize(data, type=type, timezone=self.options.timezone, files_root=root, as_text=as_text, at=at)
+        check_files(inputs, root)
+        return inputs
 
     def time_of(self, at: datetime | str | None) -> str | None:
         """Return the caller's time of a call as ISO 8601, None for None."""
@@ -227,6 +235,18 @@ class MemReader:
             flags.update(reading.flags)
         report.flags.update(sorted(flags.items()))
         return report
+
+
+def check_files(inputs: Sequence[Input], root: Path | None) -> None:
+    """Raise if a file is missing, or if one named below `root` leads out of it; nothing is opened."""
+    for entry in inputs:
+        if not isinstance(entry, FileInput) or entry.path is None:
+            continue
+        if not os.path.lexists(entry.path):
+            raise FileNotFoundError(errno.ENOENT, "no such file", str(entry.path))
+        inside = root is not None and entry.path.absolute().is_relative_to(root.absolute())
+        if root is not None and inside and not entry.path.resolve().is_relative_to(root.resolve()):
+            raise InputError(f"{entry.name!r} leads out of files_root", locator=entry.locator)
 
 
 def check_mode(mode: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -9,13 +10,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from memreader.errors import DocumentError, MissingExtraError
+from memreader.errors import DocumentError, EmptyDocumentError, MissingExtraError
 from memreader.extract.fast import chat_candidates, document_candidates
 from memreader.identity import content_digest, document_key, item_id, message_keys
 from memreader.items import TextualMemoryItem, TextualMemoryMetadata
 from memreader.normalize import file_inputs
 from memreader.options import ReadOptions, Unit
-from memreader.parsing import ParseLimits, parse_file
+from memreader.parsing import ParseLimits, document_path, load_file, parse_file
 from memreader.ports import Tokenizer
 from memreader.types import Candidate, Conversation, Document, Failure, FileInput, Input, Message
 
@@ -65,6 +66,8 @@ class InputReading:
     """Items that the caller made."""
     fresh: set[str] = field(default_factory=set)
     """Source keys that were read now."""
+    known: list[str] = field(default_factory=list)
+    """Source keys of documents that had been read before."""
     failures: list[Failure] = field(default_factory=list)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
@@ -93,7 +96,7 @@ def read_input(
 
     `seen` is one counter for all inputs of a call, see `identity.message_keys`.
 
-    A document that can't be read is a failure in the result. A missing file raises (FileNotFoundError): the call named
+    A document that can't be read is a failure in the result. A missing file raises FileNotFoundError: the call named
     something that isn't there.
     """
     reading = InputReading()
@@ -166,22 +169,31 @@ def _read_conversation(
 
 
 def _read_document(entry: Document | FileInput, tools: Tools, unread: Unread, reading: InputReading) -> bool:
-    """Read a document into `reading` and return whether it could be read."""
+    """Read a document into `reading` and return whether it could be read; one that is known is not even parsed."""
     try:
+        if isinstance(entry, FileInput):
+            entry = load_file(entry, limits=tools.limits)
+            sha256, path = hashlib.sha256(entry.data or b"").hexdigest(), document_path(entry)
+        else:
+            sha256, path = entry.sha256, entry.doc_path
+        key = document_key(sha256, path)
+        if not unread({key: None}):
+            reading.known.append(key)
+            return True
         document = entry if isinstance(entry, Document) else _parse(entry, tools.limits)
-    except (DocumentError, MissingExtraError) as error:
+        if not document.text.strip():
+            raise EmptyDocumentError(name=document.doc_path)
+    except (DocumentError, MissingExtraError, PermissionError) as error:
         name = entry.locator or (entry.name if isinstance(entry, FileInput) else entry.doc_path)
         reading.failures.append(Failure(type(error).__name__, str(error), name))
         return False
-    key = document_key(document)
     reading.documents.append((key, document))
-    if unread({key: None}):
-        reading.fresh.add(key)
-        reading.candidates.extend(
-            document_candidates(
-                document, key, options=tools.options, tokenizer=tools.tokenizer, max_tokens=tools.max_tokens
-            )
+    reading.fresh.add(key)
+    reading.candidates.extend(
+        document_candidates(
+            document, key, options=tools.options, tokenizer=tools.tokenizer, max_tokens=tools.max_tokens
         )
+    )
     return True
 
 

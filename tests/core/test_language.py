@@ -31,6 +31,7 @@ zh|assistant: 好的，我会记住 https://example.com/some/long/english/path/w
 zh|我的 email 是 john.smith@example.com
 zh|他喜欢听 아이유 的歌，也看韩国电视剧
 zh|我喜欢看日本动漫《となりのトトロ》，也喜欢宫崎骏的其他作品，尤其是那部讲述少女在神隐世界中成长的电影，我看了很多遍
+zh|北京上海广州深圳杭州南京成都武汉西安重庆长沙天津苏州の店
 zh|臺灣的夜市很有名，我們明天去看看
 en|I met 张三 yesterday at the office
 en|My favourite is 麻婆豆腐 and 宫保鸡丁

@@ -112,6 +112,15 @@ def test_a_message_of_ours_is_numbered_cleaned_and_dated_with_its_neighbours() -
     ]
 
 
+def test_an_inferred_time_of_a_message_of_ours_is_nobodys_word() -> None:
+    own = Message("user", "hi", chat_time="2020-01-01", time_inferred=True)
+    (chat,) = conversations([own, {**HI, "time": "2023-05-08"}])
+    assert [(m.chat_time, m.time_inferred, m.time_given) for m in chat.messages] == [
+        ("2023-05-08", False, False),
+        ("2023-05-08", False, True),
+    ]
+
+
 def test_a_dict_with_memory_is_a_validated_item() -> None:
     (item,) = normalize({"memory": "Ana\x00 lives in Lisbon.", "metadata": {"tags": ["home"]}})
     assert isinstance(item, TextualMemoryItem)
@@ -192,6 +201,13 @@ def test_what_cant_be_read_names_its_position(data: Any, locator: str) -> None:
 def test_what_is_no_input_at_all_is_an_error(data: Any) -> None:
     with pytest.raises(InputError):
         normalize(data)
+
+
+def test_an_error_says_what_to_pass_instead() -> None:
+    model = TextualMemoryItem(memory="x").metadata
+    for data, hint in ((b"x", "FileInput"), (model, "model_dump"), (iter([HI]), "a list")):
+        with pytest.raises(InputError, match=hint):
+            normalize(data)
 
 
 def test_an_unknown_type_is_a_value_error() -> None:

@@ -90,6 +90,7 @@ def test_a_string_that_looks_like_a_file_name_is_an_error_and_says_what_to_do(te
         "Please read the following, then open report.pdf",
         "请先看一下说明，然后打开README.md",
         "first line\nreport.pdf",
+        "Quarterly numbers for northern regions by Ana report.pdf",
         "end.",
         "v1.2",
         "e.g. this",
@@ -146,6 +147,12 @@ def test_a_name_cant_leave_the_root(name: str) -> None:
     with pytest.raises(InputError) as caught:
         normalize(["ok.md", name], type="doc", files_root=Path("/srv/files"))
     assert caught.value.locator == "[1]"
+
+
+def test_an_address_is_no_name_below_the_root() -> None:
+    (chat,) = normalize("https://example.com/a.pdf", files_root=Path("/srv/files"))
+    assert isinstance(chat, Conversation)
+    assert chat.messages[0].parts[0].reference == "https://example.com/a.pdf"
 
 
 def test_in_a_chat_a_string_is_never_a_file() -> None:

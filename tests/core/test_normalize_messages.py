@@ -112,6 +112,13 @@ def test_a_tools_answer_is_flagged_and_kept_as_a_part(role: str) -> None:
     assert (part.kind, part.text, part.call, part.name) == ("tool_result", "22 degrees", "c1", "weather")
 
 
+@pytest.mark.parametrize(
+    ("answer", "text"), [({"t": 22}, '{"t": 22}'), ([1, {"t": 22}], '[1, {"t": 22}]'), (22, "22"), ([], ""), (None, "")]
+)
+def test_a_tool_may_answer_with_any_json(answer: Any, text: str) -> None:
+    assert message(role="tool", content=answer, tool_call_id="c1").content == text
+
+
 def test_a_tools_answer_may_have_parts() -> None:
     image = {"type": "image_url", "image_url": "https://example.com/a.png"}
     one = message(role="tool", content=[{"type": "text", "text": "a map"}, image], tool_call_id="c1")

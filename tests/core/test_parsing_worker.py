@@ -294,7 +294,7 @@ for attempt in {[*FORBIDDEN, ALLOWED]!r}:
     try:
         exec(attempt)
         outcomes[attempt] = "done"
-    except Exception as error:
+    except OSError as error:
         outcomes[attempt] = type(error).__name__
 print(json.dumps(outcomes))
 """

@@ -6,17 +6,12 @@ from collections.abc import Iterator
 from typing import Literal
 
 from memreader.chunking.character import iter_character_chunks
+from memreader.chunking.conversation import conversation_windows
 from memreader.chunking.markdown import iter_markdown_chunks
+from memreader.chunking.rendering import render_line, render_window
 from memreader.chunking.sentence import iter_sentence_chunks
 from memreader.chunking.simple import iter_simple_chunks
-from memreader.chunking.windows import (
-    conversation_windows,
-    iter_windows,
-    length_windows,
-    render_line,
-    render_window,
-    session_windows,
-)
+from memreader.chunking.windows import iter_windows, length_windows, session_windows
 from memreader.ports import Tokenizer
 from memreader.types import Chunk
 

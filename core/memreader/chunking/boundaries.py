@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -40,15 +41,18 @@ CLAUSE = re.compile(r"[,;:—–](?=\s)|[，、：]")
 """The end of a match is the end of a clause."""
 WORD = re.compile(rf"(?<=\S)(?=\s)|(?<=[{_CJK}])(?=[^{_NO_START}])|(?<=[^\s{_NO_END}])(?=[{_CJK}])")
 """Empty matches where a word ends; between two characters of a script that has no spaces, too."""
+# One set in front, so that the search skips to its next character; what follows is taken for good, so that no row of
+# stops or spaces is walked twice.
+_SENTENCE_START = re.compile(
+    r"[.!?。！？；…．｡\r\n](?:(?<=[\r\n])\s*+|[.!?。！？；…．｡\"'”’»›)\]}』」）】》]*+"
+    r"(?:\s++|(?<=[。！？；…．｡”』」）】》])(?![，、：,;:])))"
+)
 _SPACES = re.compile(r"\s*")
 _BLANK_LINE = re.compile(r"\n\s*\n")
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:mr|mrs|ms|dr|prof|st|jr|sr|vs|etc|cf|fig|figs|no|nos|vol|eq|approx|dept|e\.g|i\.e|a\.m|p\.m|u\.s|z\.b|d\.h)|\b[A-Z])\.\Z",
-    re.IGNORECASE,
-)
-_ALWAYS_GOES_ON = re.compile(
-    r"(?:\b(?:mr|mrs|ms|dr|prof|vs|cf|fig|figs|e\.g|i\.e|z\.b|d\.h)|(?<![^\s.(])[A-Z])\.\Z", re.IGNORECASE
-)
+_NEVER_LAST = frozenset("mr mrs ms dr prof vs cf fig figs e.g i.e z.b d.h".split())
+"""Abbreviations that a name or an example follows."""
+_SELDOM_LAST = frozenset("st jr sr etc no nos vol eq dept approx a.m p.m u.s".split())
+"""Abbreviations that end a sentence if a capital follows."""
 
 
 @lru_cache(maxsize=1)
@@ -67,13 +71,13 @@ def _kind_table() -> npt.NDArray[np.uint8]:
 def _kinds(text: str) -> npt.NDArray[np.uint8]:
     """Return the kind of each character, and a space for the end of the text."""
     table = _kind_table()
-    kinds = np.empty(len(text) + 1, np.uint8)
-    kinds[-1] = _SPACE
     if text.isascii():
-        np.take(table, np.frombuffer(text.encode("ascii"), np.uint8), out=kinds[:-1], mode="clip")
-    else:
-        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-        np.take(table, codes, out=kinds[:-1], mode="clip")
+        data = text.encode("ascii").translate(table[:256].tobytes()) + bytes([_SPACE])
+        return np.frombuffer(data, np.uint8)
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    kinds = np.empty(len(text) + 1, np.uint8)
+    np.take(table, codes, out=kinds[:-1], mode="clip")
+    kinds[-1] = _SPACE
     return kinds
 
 
@@ -85,7 +89,7 @@ def sentence_ends(text: str) -> Positions:
     a cut is wanted.
     """
     kinds = _kinds(text)
-    stops = np.flatnonzero(kinds & (_STOP | _FULL_STOP))
+    stops = np.flatnonzero((kinds & (_STOP | _FULL_STOP)) != 0)
     ends = stops + 1
     more = np.zeros(len(stops), bool)
     for _ in range(4):
@@ -105,10 +109,21 @@ def sentence_ends(text: str) -> Positions:
 
 
 def sentence_starts(text: str) -> Positions:
-    """Return where the spaces after each sentence end: all but the last, the end of the text, begin a sentence."""
-    ends = sentence_ends(text).tolist()
-    found = (_SPACES.match(text, end) for end in ends)
-    return np.unique(np.array([match.end() if match else 0 for match in found], np.int64))
+    """Return where the spaces after each sentence end: where the next one begins, and at last the end of the text."""
+    starts = [0]
+    for end in sentence_ends(text).tolist():
+        # One inside the spaces that were skipped last leads to the same place; no space is walked twice.
+        if end >= starts[-1] and (found := _SPACES.match(text, end)):
+            starts.append(found.end())
+    return np.unique(np.array(starts[1:], np.int64))
+
+
+def next_sentences(text: str, low: int, high: int) -> Iterator[int]:
+    """Yield where sentences begin in (low, high), found without looking at the rest of the text."""
+    for found in _SENTENCE_START.finditer(text, low, high):
+        at = found.end()
+        if low < at < high and not goes_on(text, found.start() + 1):
+            yield at
 
 
 def line_ends(text: str, kinds: npt.NDArray[np.uint8] | None = None) -> Positions:
@@ -131,18 +146,22 @@ def goes_on(text: str, end: int) -> bool:
     >>> goes_on("See Dr. Who.", 7), goes_on("See Dr. Who.", 12)
     (True, False)
     """
-    if end >= len(text) or text[end - 1] != "." or text[end] in "\r\n":
+    if text[end - 1 : end] != "." or end >= len(text) or text[end] in "\r\n":
         return False
-    before = text[max(0, end - 12) : end]
-    if _ALWAYS_GOES_ON.search(before):
-        return True
     follower = text[end : end + 8].lstrip()[:1]
-    return follower.islower() or (bool(_ABBREVIATION.search(before)) and not follower.isupper())
+    if follower.islower():
+        return True
+    words = text[max(0, end - 12) : end - 1].split()
+    word = words[-1].lstrip("([{\"'“‘") if words else ""
+    if len(word) == 1:
+        return word.isupper()
+    word = word.lower()
+    return word in _NEVER_LAST or (word in _SELDOM_LAST and not follower.isupper())
 
 
 def last_match(pattern: re.Pattern[str], text: str, low: int, high: int) -> int | None:
     """Return the largest end of a match in (low, high], or None. Searched from the right, in growing blocks."""
-    width = 64
+    width = 16
     right = high
     while right > low:
         left = max(low, right - width)

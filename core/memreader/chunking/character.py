@@ -13,9 +13,13 @@ from memreader.types import Chunk
 
 def iter_character_chunks(text: str, tokenizer: Tokenizer, *, max_tokens: int, overlap_tokens: int) -> Iterator[Chunk]:
     """Yield chunks at least half full, cut after a paragraph; where there is none, after a line, sentence or word."""
-    levels = [paragraph_ends(text), line_ends(text), sentence_ends(text)]
     cutter = Cutter(
-        TokenMap(text, tokenizer), levels, max_tokens=max_tokens, overlap_tokens=overlap_tokens, fill=max_tokens // 2
+        TokenMap(text, tokenizer),
+        [paragraph_ends, line_ends, sentence_ends],
+        max_tokens=max_tokens,
+        overlap_tokens=overlap_tokens,
+        fill=max_tokens // 2,
+        repeat_level=-1,
     )
     for start, end, count in cutter.pieces():
         yield Chunk(text[start:end], start, end, count)

@@ -39,9 +39,12 @@ def iter_markdown_chunks(text: str, tokenizer: Tokenizer, *, max_tokens: int, ov
     ends with the section's own.
     """
     sections, blocks = parse(text)
-    levels = [_outside(sentence_ends(text), blocks, sections), line_ends(text)]
     cutter = Cutter(
-        TokenMap(text, tokenizer), levels, max_tokens=max_tokens, overlap_tokens=overlap_tokens, repeat_words=False
+        TokenMap(text, tokenizer),
+        [lambda text: _outside(sentence_ends(text), blocks, sections), line_ends],
+        max_tokens=max_tokens,
+        overlap_tokens=overlap_tokens,
+        repeat_words=False,
     )
     for section in sections:
         for start, end, count in cutter.pieces(section.start, section.stop):
@@ -103,9 +106,12 @@ def _table(padded: str, text: str, start: int) -> tuple[int, int]:
 
 def _outside(ends: Positions, blocks: list[tuple[int, int]], sections: list[Section]) -> Positions:
     """Return `ends` but for those inside a block or right after a heading's line, and the blocks' own."""
-    starts = np.array([a for a, _ in blocks], np.int64)
-    stops = np.array([b for _, b in blocks], np.int64)
+    keep = np.ones(len(ends), bool)
+    headings = np.searchsorted(ends, [section.body for section in sections if section.headers])
+    keep[headings[headings < len(ends) - 1]] = False
+    if not blocks:
+        return ends[keep]
+    starts, stops = np.array(blocks, np.int64).T
     block = np.searchsorted(starts, ends, side="right") - 1
-    inside = (block >= 0) & (ends < stops[block]) if len(blocks) else np.zeros(len(ends), bool)
-    headings = np.isin(ends, [s.body for s in sections if s.body])
-    return np.union1d(ends[~inside & ~headings], stops)
+    keep &= (block < 0) | (ends >= stops[block])
+    return np.union1d(ends[keep], stops)

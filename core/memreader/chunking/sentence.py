@@ -18,6 +18,6 @@ def iter_sentence_chunks(text: str, tokenizer: Tokenizer, *, max_tokens: int, ov
     where a single sentence is longer than that.
     """
     tokens = TokenMap(text, tokenizer)
-    cutter = Cutter(tokens, [sentence_ends(text)], max_tokens=max_tokens, overlap_tokens=overlap_tokens)
+    cutter = Cutter(tokens, [sentence_ends], max_tokens=max_tokens, overlap_tokens=overlap_tokens)
     for start, end, count in cutter.pieces():
         yield Chunk(text[start:end], start, end, count)

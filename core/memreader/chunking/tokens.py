@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 import numpy as np
 
-from memreader.chunking.boundaries import Positions, last_match
+from memreader.chunking.boundaries import Positions
 from memreader.ports import Tokenizer
 from memreader.tokenizing import BpeTokenizer
 
@@ -19,14 +19,13 @@ class TokenMap:
     outside the outermost seams are encoded again.
     """
 
-    __slots__ = ("_ends", "_seams", "_starts", "array", "text", "tokenizer")
+    __slots__ = ("_bpe", "_ends", "array", "text", "tokenizer")
 
     def __init__(self, text: str, tokenizer: Tokenizer) -> None:
         self.text = text
         self.tokenizer = tokenizer
         bpe = tokenizer if isinstance(tokenizer, BpeTokenizer) else None
-        self._seams = bpe.seams if bpe else None
-        self._starts = bpe.line_starts if bpe else None
+        self._bpe = bpe
         self.array: Positions = bpe.character_ends(text) if bpe else _character_ends(text, tokenizer)
         # Looking up single values in a view is several times as fast as in the array.
         self._ends = self.array.data
@@ -45,26 +44,43 @@ class TokenMap:
             return 0
         return int(self._ends[tokens - 1]) if tokens <= len(self._ends) else len(self.text)
 
-    def count(self, start: int, end: int) -> int:
-        """Return the number of tokens of `text[start:end]` encoded on its own."""
-        text, seams, starts = self.text, self._seams, self._starts
-        if seams is None or starts is None:
-            return self.tokenizer.count(text[start:end])
-        if starts.match(text, start):
+    def count(self, start: int, end: int, *, before: str = "", after: str = "") -> int:
+        """Return the number of tokens of `before + text[start:end] + after`, encoded on its own."""
+        text, bpe = self.text, self._bpe
+        if bpe is None:
+            return self.tokenizer.count(f"{before}{text[start:end]}{after}")
+        if not before and bpe.line_starts.match(text, start):
             first = start
-        elif found := seams.search(text, start, end):
-            first = found.start()
         else:
-            return self.tokenizer.count(text[start:end])
-        last = end if end == len(text) or seams.match(text, end) else last_match(seams, text, first, end)
-        if last is None:
-            return self.tokenizer.count(text[start:end])
+            # A seam is one by the characters on both its sides; what stands before the slice changes the first.
+            found = bpe.seams.search(text, start + bool(before), end)
+            first = found.start() if found else end
+        last = end if not after and self._is_sealed(bpe, end) else self._last_seam(bpe, first, end)
+        if first >= last:
+            return bpe.count(f"{before}{text[start:end]}{after}")
         total = self.before(last) - self.before(first)
-        if start < first:
-            total += self.tokenizer.count(text[start:first])
-        if last < end:
-            total += self.tokenizer.count(text[last:end])
+        if before or start < first:
+            total += bpe.count(before + text[start:first])
+        if after or last < end:
+            total += bpe.count(text[last:end] + after)
         return total
+
+    def _is_sealed(self, bpe: BpeTokenizer, end: int) -> bool:
+        """Return whether the tokens before `end` are the same if the text ends there."""
+        if end == len(self.text) or bpe.seams.match(self.text, end):
+            return True
+        return bpe.lines_add_up and bpe.line_starts.match(self.text, end) is not None
+
+    def _last_seam(self, bpe: BpeTokenizer, low: int, high: int) -> int:
+        """Return the last seam in (low, high), or `low`. Looked for from the right, in growing blocks."""
+        width = 16
+        while high > low + 1:
+            left = max(low + 1, high - width)
+            found = [match.start() for match in bpe.seams.finditer(self.text, left, high)]
+            if found:
+                return found[-1]
+            high, width = left, width * 2
+        return low
 
 
 def _character_ends(text: str, tokenizer: Tokenizer) -> Positions:

@@ -229,5 +229,11 @@ def _unreadable(value: Any) -> str:
     if isinstance(value, Mapping):
         keys = ", ".join([repr(key_name(key)[:40]) for key in list(value)[:8]]) or "none"
         return f"a dict that is neither a message nor an item (its keys: {keys}); accepted are {known}"
-    hint = "; pass FileInput(name, data=...) for the bytes of a file" if isinstance(value, bytes | bytearray) else ""
+    hint = ""
+    if isinstance(value, bytes | bytearray):
+        hint = "; pass FileInput(name, data=...) for the bytes of a file"
+    elif hasattr(value, "model_dump"):
+        hint = "; pass its model_dump(), or use the adapter of its framework"
+    elif isinstance(value, Iterable):
+        hint = "; pass a list"
     return f"a {type(value).__name__} can't be read{hint}; accepted are {known}"

@@ -54,3 +54,6 @@ _READERS: dict[str, Callable[[Any, Inline], Iterator[Part]]] = {
     **dict.fromkeys(("function_call", "functionCall"), _call),
     **dict.fromkeys(("function_response", "functionResponse"), _response),
 }
+
+UNTYPED = frozenset(_READERS)
+"""Keys that tell what a part without a `type` is."""

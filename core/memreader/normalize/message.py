@@ -8,7 +8,7 @@ from typing import Any
 
 from memreader.normalize import openai
 from memreader.normalize.inline import Inline
-from memreader.normalize.parts import read_content, spoken
+from memreader.normalize.parts import is_any_part, read_content, spoken
 from memreader.text import clean
 from memreader.types import ROLES, Message, Part
 
@@ -64,7 +64,7 @@ def part_message(parts: Sequence[Mapping[str, Any]], locator: str | None) -> Dra
 def own_message(message: Message, locator: str | None) -> Draft:
     """Return a Message of ours as it is, its words cleaned."""
     cleaned = replace(message, content=clean(message.content), locator=message.locator or locator)
-    return Draft(cleaned, message.chat_time, is_own=True)
+    return Draft(cleaned, None if message.time_inferred else message.chat_time, is_own=True)
 
 
 def read_message(given: Mapping[str, Any], locator: str | None) -> Draft:
@@ -80,6 +80,8 @@ def read_message(given: Mapping[str, Any], locator: str | None) -> Draft:
     fields = openai.response_item(given) if openai.is_response_item(given) else given
     role, name = _who(fields, inline)
     content = _content(fields, inline)
+    if role in _TOOL_ROLES and not _is_readable(content):
+        content = inline.raw(content)  # a tool may answer with any JSON
     parts = (*_extra_parts(fields, inline, before=True), *read_content(content, inline), *_extra_parts(fields, inline))
     call_id = inline.label(fields.get("tool_call_id"), "tool_call_id")
     message = _built(role, parts, locator=locator, name=name, call_id=call_id, is_text=isinstance(content, str))
@@ -153,6 +155,11 @@ def _content(fields: Mapping[str, Any], inline: Inline) -> Any:
     if any(fields.get(key) is not None for key in _CALL_KEYS):
         return None
     raise inline.fail("a message has no content")
+
+
+def _is_readable(content: Any) -> bool:
+    pieces = content if isinstance(content, list | tuple) else [content]
+    return all(piece is None or isinstance(piece, str) or is_any_part(piece) for piece in pieces)
 
 
 def _extra_parts(fields: Mapping[str, Any], inline: Inline, *, before: bool = False) -> tuple[Part, ...]:

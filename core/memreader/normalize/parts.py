@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from memreader.normalize import anthropic, openai
-from memreader.normalize.gemini import read_untyped
+from memreader.normalize.gemini import UNTYPED, read_untyped
 from memreader.normalize.inline import Inline
 from memreader.types import Part
 
@@ -48,6 +48,11 @@ def is_part(value: Mapping[str, Any]) -> bool:
     """Return whether a dict is a content part."""
     kind = value.get("type")
     return isinstance(kind, str) and kind in READERS
+
+
+def is_any_part(value: Any) -> bool:
+    """Return whether a value is a content part with a `type`, or one whose key tells."""
+    return isinstance(value, Mapping) and (is_part(value) or ("type" not in value and not UNTYPED.isdisjoint(value)))
 
 
 def spoken(parts: Iterable[Part]) -> str:

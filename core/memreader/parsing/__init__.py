@@ -6,7 +6,7 @@ the parsing process ahead of time.
 
 from __future__ import annotations
 
-from memreader.parsing.files import parse_file
+from memreader.parsing.files import document_path, load_file, parse_file
 from memreader.parsing.limits import DEFAULT_LIMITS, ParseLimits
 from memreader.parsing.suffixes import SUFFIXES, Format, suffix_of
 from memreader.parsing.warm import close_parser, parser_pid
@@ -17,6 +17,8 @@ __all__ = [
     "Format",
     "ParseLimits",
     "close_parser",
+    "document_path",
+    "load_file",
     "parse_file",
     "parser_pid",
     "suffix_of",

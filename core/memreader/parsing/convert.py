@@ -81,6 +81,8 @@ class Converter:
             count = len(pdf)
             if len(pages) == count:
                 return pages, True
+            if not text.strip():
+                return [""] * count, True
             try:
                 return [self._convert(page, "pdf", media_type)[0].replace("\f", "\n") for page in _pages(pdf)], True
             except self._markitdown.MarkItDownException:

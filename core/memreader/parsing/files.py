@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 from memreader.errors import (
@@ -43,10 +44,8 @@ def parse_file(source: FileInput, *, limits: ParseLimits = DEFAULT_LIMITS) -> Do
         OSError: The path can't be opened (missing, not allowed), as `open` raises it.
         ValueError: `source` has neither path nor data.
     """
-    name = source.name or (source.path.name if source.path else "")
-    data = source.data if source.data is not None else _read(source.path, name, limits)
-    if len(data) > limits.max_input_mb * MB:
-        raise _too_large(name, "max_input_mb", limits.max_input_mb)
+    source = load_file(source, limits=limits)
+    name, data = source.name, source.data or b""
     sniffed = sniff(data, name, limits)
     if sniffed.format.in_worker:
         text, page_starts, title = _read_in_worker(data, sniffed, name, limits)
@@ -60,7 +59,7 @@ def parse_file(source: FileInput, *, limits: ParseLimits = DEFAULT_LIMITS) -> Do
         raise _too_large(name, "max_text_mb", limits.max_text_mb)
     return Document(
         text=text,
-        doc_path=str(source.path) if source.path else name,
+        doc_path=document_path(source),
         sha256=hashlib.sha256(data).hexdigest(),
         media_type=sniffed.format.media_type,
         title=title,
@@ -71,6 +70,27 @@ def parse_file(source: FileInput, *, limits: ParseLimits = DEFAULT_LIMITS) -> Do
         context=source.context,
         doc_time=source.doc_time,
     )
+
+
+def load_file(source: FileInput, *, limits: ParseLimits = DEFAULT_LIMITS) -> FileInput:
+    """Return `source` with its bytes in `data`, read once, so that they can be known before they are parsed.
+
+    Raises:
+        DocumentTooLargeError: More than `max_input_mb`.
+        UnsupportedDocumentError: A folder, a pipe or a device.
+        OSError: The path can't be opened (missing, not allowed), as `open` raises it.
+        ValueError: `source` has neither path nor data.
+    """
+    name = source.name or (source.path.name if source.path else "")
+    data = source.data if source.data is not None else _read(source.path, name, limits)
+    if len(data) > limits.max_input_mb * MB:
+        raise _too_large(name, "max_input_mb", limits.max_input_mb)
+    return replace(source, name=name, data=data)
+
+
+def document_path(source: FileInput) -> str:
+    """Return what `doc_path` becomes: the path as given, or the name for bytes."""
+    return str(source.path) if source.path else source.name
 
 
 def _read(path: Path | None, name: str, limits: ParseLimits) -> bytes:

