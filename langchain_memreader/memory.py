@@ -108,6 +108,10 @@ class MemReaderMemory(BaseMemory):
             logger.warning("a turn was not saved (%s); the chain goes on", kind)
             logger.debug("why it was not saved: %r", error)
             self._last_report = AddReport(failures=[Failure(kind, str(error))])
+            return
+        if self._last_report.failures:
+            kinds = ", ".join(sorted({failure.kind for failure in self._last_report.failures}))
+            logger.warning("part of a turn was not saved (%s); the chain goes on", kinds)
 
     def clear(self) -> None:
         """Delete the memories of the session, or with `clear_scope="user"` all of the user's.

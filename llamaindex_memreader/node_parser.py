@@ -154,7 +154,7 @@ class MemReaderNodeParser(NodeParser):
         source.metadata = _plain(document)
         for node, piece in zip(made, pieces, strict=True):
             start, end = piece.start + shift, piece.end + shift
-            if self.id_func is default_id_func:
+            if self.id_func in (None, default_id_func):  # None in older versions of LlamaIndex.
                 node.id_ = str(uuid5(NAMESPACE, json.dumps([origin, start, end, node.text])))
             node.start_char_idx, node.end_char_idx = start, end
             node.relationships = {**node.relationships, NodeRelationship.SOURCE: source}

@@ -40,6 +40,15 @@ class UnreachableEmbedder(HashEmbedder):
         raise ConnectionError(f"no route to the model for {texts[0]!r}")
 
 
+class PickyEmbedder(HashEmbedder):
+    """Refuses what the assistant says."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if any(text.startswith("assistant") for text in texts):
+            raise ValueError("too long")
+        return super().embed(texts)
+
+
 class InterruptedEmbedder(HashEmbedder):
     """Somebody presses Ctrl-C while it works."""
 
@@ -184,6 +193,17 @@ async def test_a_failure_to_save_is_reported_and_the_answer_is_not_lost(
     assert "my secret" not in caplog.text
 
 
+async def test_half_a_failure_keeps_the_other_half_and_is_reported(way: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with Memory.in_memory(embedder=PickyEmbedder()) as memory:
+        kept = MemReaderMemory(memory=memory, user_id="ana")
+        await way(kept, "save_context", {"input": "I keep bees."}, {"output": "my secret"})
+        assert stored(memory) == ["user: I keep bees."]
+    assert kept.last_report is not None
+    assert [failure.kind for failure in kept.last_report.failures] == ["ValueError"]
+    assert "part of a turn was not saved (ValueError)" in caplog.text
+    assert "my secret" not in caplog.text
+
+
 async def test_outputs_that_leave_the_answer_open_are_a_reported_failure_too(memory: Memory, way: Any) -> None:
     kept = MemReaderMemory(memory=memory, user_id="ana")
     await way(kept, "save_context", {"input": "hi"}, {"one": "a", "two": "b"})
@@ -271,6 +291,7 @@ async def test_a_statement_that_the_caller_stored_is_recalled_as_it_is(memory: M
         ({"other": "", "result": "R"}, "R"),
         ({"text": "T", "response": "S"}, "S"),
         ({"response": AIMessage("said", id="run-1")}, "said"),
+        ({"parsed": 42}, "42"),
     ],
 )
 def test_the_output_that_is_the_answer_is_found(memory: Memory, outputs: dict[str, Any], kept: str) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
 from llama_index.core.callbacks.base_handler import BaseCallbackHandler
-from llama_index.core.node_parser import MarkdownNodeParser, SentenceSplitter
+from llama_index.core.node_parser import MarkdownNodeParser, TokenTextSplitter
 from llama_index.core.schema import BaseNode, Document, ImageDocument, MetadataMode, NodeRelationship, TextNode
 from pydantic import ValidationError
 
@@ -177,7 +177,7 @@ def test_a_function_for_ids_is_asked() -> None:
     assert [node.node_id for node in nodes] == [f"d/{i}" for i in range(len(nodes))]
 
 
-@pytest.mark.parametrize("first", [SentenceSplitter(chunk_size=60, chunk_overlap=10), MarkdownNodeParser()])
+@pytest.mark.parametrize("first", [TokenTextSplitter(chunk_size=60, chunk_overlap=10), MarkdownNodeParser()])
 def test_behind_another_parser_offsets_still_count_in_the_document(first: Any) -> None:
     text = (
         "# Boats\n\n" + "".join(f"Boat number {i} is green. " for i in range(60)) + "\n\n# Birds\n\nA heron. A reed.\n"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from llama_index.core.vector_stores import SimpleVectorStore
 from llama_index.core.vector_stores.types import VectorStoreQuery
 
 from llamaindex_memreader import MemReaderEmbedding, MemReaderNodeParser, conversation_document
+from offline_run import complaint, run_offline
 
 CHAT = [{"role": "user" if i % 2 else "assistant", "content": f"Turn {i} is about herons."} for i in range(6)]
 PARSER = MemReaderNodeParser(chunk_tokens=48, chunk_overlap=12)
@@ -53,18 +52,14 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.filterwarnings("ignore:Specified num_workers exceed:UserWarning")
 def test_two_workers_give_the_nodes_of_one(
     documents: list[Document], embedding: MemReaderEmbedding, tmp_path: Path
 ) -> None:
     given = inputs(documents)
     (tmp_path / "documents.json").write_text(json.dumps([d.to_dict() for d in given]), encoding="utf-8")
     (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, tmp_path / "script.py", tmp_path / "documents.json"],
-        capture_output=True, encoding="utf-8", timeout=300, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
+    done = run_offline(tmp_path / "script.py", tmp_path / "documents.json", cwd=tmp_path, timeout_s=300)
+    assert done.returncode == 0, complaint(done)
     two = json.loads(done.stdout.splitlines()[-1])
     one = [node.to_dict() for node in IngestionPipeline(transformations=[PARSER, embedding]).run(documents=given)]
     assert len(one) > 30

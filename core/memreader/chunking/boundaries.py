@@ -181,12 +181,13 @@ def character_end(text: str, low: int, high: int) -> int:
     Looks back 64 code points at most: nobody reads longer piles of combining marks.
     """
     for at in range(high, max(low, high - 64), -1):
-        if not _inside(text, at):
+        if not _inside(text, at, low):
             return at
     return high
 
 
-def _inside(text: str, at: int) -> bool:
+def _inside(text: str, at: int, low: int) -> bool:
+    """Return whether a cut at `at` parts a character; flag letters pair up from `low`, which parts none."""
     if not 0 < at < len(text):
         return False
     before, after = text[at - 1], text[at]
@@ -197,8 +198,8 @@ def _inside(text: str, at: int) -> bool:
     if "\U0001f3fb" <= after <= "\U0001f3ff" or "\U000e0020" <= after <= "\U000e007f" or "\u1160" <= after <= "\u11ff":
         return True
     if _is_regional(before) and _is_regional(after):
-        row = 0
-        while row < at and row < 64 and _is_regional(text[at - 1 - row]):
+        row = 1
+        while row < at - low and _is_regional(text[at - 1 - row]):
             row += 1
         return row % 2 == 1
     return unicodedata.combining(before) == 9

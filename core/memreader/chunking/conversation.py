@@ -48,7 +48,7 @@ def conversation_windows(
     """
     check_limits(max_tokens, overlap_tokens)
     grouped = list(groups(len(messages), group_size, group_overlap))
-    lines = _Lines(messages, tokenizer, max_tokens)
+    lines = _Lines(messages, tokenizer, max_tokens, overlap_tokens)
     exact = isinstance(tokenizer, BpeTokenizer) and tokenizer.lines_add_up
     spare = 0
     while True:
@@ -64,13 +64,13 @@ def conversation_windows(
         if excess <= 0:
             return windows
         spare += excess
-        lines = _Lines(messages, tokenizer, max_tokens - spare)
+        lines = _Lines(messages, tokenizer, max_tokens - spare, overlap_tokens)
 
 
 class _Lines:
     """The lines of a conversation as spans, none above the limit, and how their ends can be cut off."""
 
-    def __init__(self, messages: Sequence[Message], tokenizer: Tokenizer, max_tokens: int) -> None:
+    def __init__(self, messages: Sequence[Message], tokenizer: Tokenizer, max_tokens: int, overlap_tokens: int) -> None:
         self._tokenizer = tokenizer
         self._blocks: list[tuple[int, TokenMap, list[int]]] = []
         """First line, text and tokens, and where each line begins, of lines that were encoded together."""
@@ -91,7 +91,7 @@ class _Lines:
                 self.spans.append(Span(message, 0, len(message.content), count))
             else:
                 self._long[number] = TokenMap(message.content, tokenizer)
-                self.spans.extend(_split(message, self._long[number], max_tokens))
+                self.spans.extend(_split(message, self._long[number], max_tokens, overlap_tokens))
             firsts.append(len(self.spans))
             numbers.extend([number] * (firsts[-1] - firsts[-2]))
         self._numbers, self._firsts = numbers, firsts
@@ -167,15 +167,22 @@ def _count_tail(tokens: TokenMap, at: int, end: int, prefix: str, head: int, *, 
     return head + tokens.count(at - spaced, stop, before="" if spaced else " ", after=after)
 
 
-def _split(message: Message, tokens: TokenMap, max_tokens: int) -> list[Span]:
-    """Return a message above the limit as spans that follow each other, cut at sentence ends where they are near."""
+def _split(message: Message, tokens: TokenMap, max_tokens: int, overlap_tokens: int) -> list[Span]:
+    """Return a message above the limit as spans that follow each other, cut at sentence ends where they are near.
+
+    They are so much smaller than a window that the end of the one before fits beside each; half a window at least.
+    """
     prefix = render_prefix(message)
+    overhead = tokens.tokenizer.count(prefix) + 1
+    smaller = max_tokens - min(overlap_tokens, max_tokens // 2)
+    if smaller > 2 * overhead:
+        max_tokens = smaller
     cutter = Cutter(
         tokens,
         [sentence_starts],
         max_tokens=max_tokens,
         strip=False,
         measure=lambda start, end: tokens.count(start, end, before=prefix, after="\n"),
-        overhead=tokens.tokenizer.count(prefix) + 1,
+        overhead=overhead,
     )
     return [Span(message, start, end, count) for start, end, count in cutter.pieces()]

