@@ -12,23 +12,23 @@ from memreader.errors import require
 
 if TYPE_CHECKING:
     from langchain_memreader.documents import hit_to_document
-    from langchain_memreader.embeddings import LangChainEmbedder, MemReaderEmbeddings
+    from langchain_memreader.embeddings import MemReaderEmbeddings, as_embedder
     from langchain_memreader.memory import MemReaderMemory
     from langchain_memreader.messages import from_langchain, to_langchain
     from langchain_memreader.retriever import MemReaderRetriever
 
 __all__ = [
-    "LangChainEmbedder",
     "MemReaderEmbeddings",
     "MemReaderMemory",
     "MemReaderRetriever",
+    "as_embedder",
     "from_langchain",
     "hit_to_document",
     "to_langchain",
 ]
 
 _HOMES = {
-    "LangChainEmbedder": "embeddings",
+    "as_embedder": "embeddings",
     "MemReaderEmbeddings": "embeddings",
     "MemReaderMemory": "memory",
     "MemReaderRetriever": "retriever",

@@ -11,21 +11,21 @@ from memreader.errors import require
 
 if TYPE_CHECKING:
     from llamaindex_memreader.conversation import conversation_document
-    from llamaindex_memreader.embeddings import LlamaIndexEmbedder, MemReaderEmbedding
+    from llamaindex_memreader.embeddings import MemReaderEmbedding, as_embedder
     from llamaindex_memreader.messages import from_llama_index, to_llama_index
     from llamaindex_memreader.node_parser import MemReaderNodeParser
 
 __all__ = [
-    "LlamaIndexEmbedder",
     "MemReaderEmbedding",
     "MemReaderNodeParser",
+    "as_embedder",
     "conversation_document",
     "from_llama_index",
     "to_llama_index",
 ]
 
 _HOMES = {
-    "LlamaIndexEmbedder": "embeddings",
+    "as_embedder": "embeddings",
     "MemReaderEmbedding": "embeddings",
     "MemReaderNodeParser": "node_parser",
     "conversation_document": "conversation",

@@ -3,99 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
-import numpy as np
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import Field, model_validator
 
 from llamaindex_memreader.pickling import state_of
 from memreader import MiniLMEmbedder
-from memreader.chunking import chunk
-from memreader.embedding import checked
-from memreader.ports import Vectors
-from memreader.tokenizing import load_tokenizer
-
-_PROBE = "How long is a vector?"
+from memreader.embedding import FunctionEmbedder
 
 
-class LlamaIndexEmbedder:
-    """Embeds with any LlamaIndex `BaseEmbedding`; pass it to `Memory.open(..., embedder=...)`.
+def as_embedder(
+    model: BaseEmbedding, *, name: str | None = None, dimension: int | None = None, max_tokens: int = 8192
+) -> FunctionEmbedder:
+    """Return any LlamaIndex embedding model as an embedder for `Memory.open(..., embedder=...)`.
 
     Args:
         model: The model.
         name: Its name; by default its class and `model_name`. Together with the dimension it stands for the model, so
             give one if two models would share it.
         dimension: Length of its vectors; measured with one query when not given.
-        max_tokens: Longest text it takes in one piece, in its own tokens.
+        max_tokens: Longest text it takes in one piece; a longer one is embedded in pieces.
     """
+    shown = name or f"{type(model).__name__}({model.model_name})"
+    return FunctionEmbedder(shown, partial(_embed, model), partial(_embed_question, model), dimension, max_tokens)
 
-    def __init__(
-        self, model: BaseEmbedding, *, name: str | None = None, dimension: int | None = None, max_tokens: int = 8192
-    ) -> None:
-        self.model = model
-        self._name = name or f"{type(model).__name__}({model.model_name})"
-        self._dimension = dimension
-        self._max_tokens = max_tokens
 
-    @property
-    def name(self) -> str:
-        """Class and model, for example `OpenAIEmbedding(text-embedding-3-small)`."""
-        return self._name
+# Functions of this module, since LlamaIndex wraps its methods in objects that can't be pickled.
+def _embed(model: BaseEmbedding, texts: list[str]) -> list[list[float]]:
+    return model.get_text_embedding_batch(texts)
 
-    @property
-    def dimension(self) -> int:
-        """Length of every vector; the first look at it may embed one short text."""
-        if self._dimension is None:
-            self._dimension = len(self.model.get_query_embedding(_PROBE))
-        return self._dimension
 
-    @property
-    def max_tokens(self) -> int:
-        """Longest text, in tokens of the model, that is embedded in one piece."""
-        return self._max_tokens
-
-    @property
-    def fingerprint(self) -> str:
-        """Name and dimension: LlamaIndex says no more about a model."""
-        return f"llama-index:{self.name}:{self.dimension}"
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors of texts to be stored, float32, shape (len(texts), d), in order.
-
-        A text above `max_tokens` is embedded in pieces, whose mean it gets.
-
-        Raises:
-            InvalidVectorsError, DimensionMismatchError: The model gave something else than one such vector per text.
-        """
-        if not texts:
-            return np.zeros((0, self.dimension), np.float32)
-        return self._means(self.model.get_text_embedding_batch, [self._pieces(text) for text in texts])
-
-    def embed_query(self, text: str) -> Vectors:
-        """Return the unit vector of a question, shape (d,)."""
-        vector: Vectors = self._means(self._embed_queries, [self._pieces(text)])[0]
-        return vector
-
-    def _embed_queries(self, texts: list[str]) -> list[list[float]]:
-        return [self.model.get_query_embedding(text) for text in texts]
-
-    def _pieces(self, text: str) -> list[str]:
-        """Return the text in pieces that the model takes whole, tokens counted by our tokenizer in place of its own."""
-        if len(text.encode("utf-8", "replace")) <= self.max_tokens:
-            return [text]
-        pieces = chunk(text, kind="simple", max_tokens=self.max_tokens, overlap_tokens=0, tokenizer=load_tokenizer())
-        return [piece.text for piece in pieces] or [text]
-
-    def _means(self, embed: Callable[[list[str]], list[list[float]]], texts: Sequence[list[str]]) -> Vectors:
-        """Return one unit vector per text, the mean of those of its pieces."""
-        pieces = [piece for text in texts for piece in text]
-        rows = checked(np.asarray(embed(pieces), np.float32), count=len(pieces), dimension=self.dimension)
-        if len(pieces) == len(texts):
-            return rows
-        starts = np.cumsum([0, *map(len, texts[:-1])])
-        return checked(np.add.reduceat(rows, starts), count=len(texts), dimension=self.dimension)
+def _embed_question(model: BaseEmbedding, text: str) -> list[float]:
+    return model.get_query_embedding(text)
 
 
 class MemReaderEmbedding(BaseEmbedding):

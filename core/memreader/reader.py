@@ -272,6 +272,4 @@ def checked_info(info: Mapping[str, Any] | None) -> Labels:
         raise ValueError(f"info lacks a non-empty string for: {', '.join(missing)}")
     known = ("user_id", "session_id", "agent_id", "custom_tags")
     extra = {key: value for key, value in info.items() if key not in known}
-    return Labels(
-        info["user_id"], info["session_id"], info.get("agent_id"), extra, tag_list(info.get("custom_tags"))
-    )
+    return Labels(info["user_id"], info["session_id"], info.get("agent_id"), extra, tag_list(info.get("custom_tags")))

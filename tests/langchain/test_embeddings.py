@@ -9,9 +9,10 @@ import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
-from langchain_memreader import LangChainEmbedder, MemReaderEmbeddings
+from langchain_memreader import MemReaderEmbeddings, as_embedder
 from memreader import Memory, MiniLMEmbedder
 from memreader.errors import DimensionMismatchError, EmbedderMismatchError, InvalidVectorsError
+from memreader.ports import Embedder
 from memreader.testing import EmbedderContract, HashEmbedder
 
 
@@ -34,14 +35,14 @@ class Cutting(Embeddings):
 
 class TestHashedWords(EmbedderContract):
     @pytest.fixture
-    def embedder(self) -> LangChainEmbedder:
-        return LangChainEmbedder(MemReaderEmbeddings(HashEmbedder()))
+    def embedder(self) -> Embedder:
+        return as_embedder(MemReaderEmbeddings(HashEmbedder()))
 
 
 class TestAModelThatCuts(EmbedderContract):
     @pytest.fixture
-    def embedder(self) -> LangChainEmbedder:
-        return LangChainEmbedder(Cutting(), max_tokens=64)
+    def embedder(self) -> Embedder:
+        return as_embedder(Cutting(), max_tokens=64)
 
 
 class TestOursInLangChain(EmbeddingsUnitTests):
@@ -51,14 +52,14 @@ class TestOursInLangChain(EmbeddingsUnitTests):
 
 
 def test_the_name_tells_class_and_model() -> None:
-    assert LangChainEmbedder(Cutting()).name == "Cutting(short-sighted)"
-    assert LangChainEmbedder(DeterministicFakeEmbedding(size=8)).name == "DeterministicFakeEmbedding"
-    assert LangChainEmbedder(Cutting(), name="mine").name == "mine"
+    assert as_embedder(Cutting()).name == "Cutting(short-sighted)"
+    assert as_embedder(DeterministicFakeEmbedding(size=8)).name == "DeterministicFakeEmbedding"
+    assert as_embedder(Cutting(), name="mine").name == "mine"
 
 
 def test_two_models_or_two_lengths_have_two_fingerprints() -> None:
     def fingerprint(size: int, name: str | None = None) -> str:
-        return LangChainEmbedder(DeterministicFakeEmbedding(size=size), name=name).fingerprint
+        return as_embedder(DeterministicFakeEmbedding(size=size), name=name).fingerprint
 
     assert fingerprint(8) == fingerprint(8)
     assert len({fingerprint(8), fingerprint(16), fingerprint(8, "mine")}) == 3
@@ -66,9 +67,9 @@ def test_two_models_or_two_lengths_have_two_fingerprints() -> None:
 
 def test_the_length_of_vectors_is_measured_once_and_not_at_all_when_it_is_given() -> None:
     given, asked = Cutting(), Cutting()
-    assert LangChainEmbedder(given, dimension=256).dimension == 256
+    assert as_embedder(given, dimension=256).dimension == 256
     assert given.calls == []
-    embedder = LangChainEmbedder(asked)
+    embedder = as_embedder(asked)
     assert asked.calls == []
     assert embedder.dimension == embedder.dimension == 256
     assert len(asked.calls) == 1
@@ -76,7 +77,7 @@ def test_the_length_of_vectors_is_measured_once_and_not_at_all_when_it_is_given(
 
 def test_texts_are_embedded_in_one_call() -> None:
     model = Cutting()
-    LangChainEmbedder(model, dimension=256).embed(["a", "b", "c"])
+    as_embedder(model, dimension=256).embed(["a", "b", "c"])
     assert model.calls == [["a", "b", "c"]]
 
 
@@ -86,18 +87,18 @@ def test_vectors_of_another_length_or_number_are_an_error() -> None:
             return super().embed_documents([*texts, "one more"])
 
     with pytest.raises(DimensionMismatchError):
-        LangChainEmbedder(Cutting(), dimension=10).embed(["a"])
+        as_embedder(Cutting(), dimension=10).embed(["a"])
     with pytest.raises(InvalidVectorsError):
-        LangChainEmbedder(Miscounting(), dimension=256).embed(["a"])
+        as_embedder(Miscounting(), dimension=256).embed(["a"])
 
 
 def test_a_memory_works_with_it_and_knows_it_again(tmp_path: Path) -> None:
     for _ in range(2):
-        with Memory.open(tmp_path, embedder=LangChainEmbedder(Cutting())) as memory:
+        with Memory.open(tmp_path, embedder=as_embedder(Cutting())) as memory:
             memory.add([{"role": "user", "content": "I keep bees.", "message_id": "1"}], user_id="ana")
             assert len(memory.search("bees", user_id="ana")) == 1
     with pytest.raises(EmbedderMismatchError):
-        Memory.open(tmp_path, embedder=LangChainEmbedder(DeterministicFakeEmbedding(size=256)))
+        Memory.open(tmp_path, embedder=as_embedder(DeterministicFakeEmbedding(size=256)))
 
 
 async def test_our_model_gives_langchain_the_vectors_it_gives_us(minilm: MiniLMEmbedder) -> None:

@@ -14,9 +14,10 @@ from llama_index.core import MockEmbedding
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import TextNode
 
-from llamaindex_memreader import LlamaIndexEmbedder, MemReaderEmbedding
+from llamaindex_memreader import MemReaderEmbedding, as_embedder
 from memreader import Memory, MiniLMEmbedder
 from memreader.errors import DimensionMismatchError, EmbedderMismatchError
+from memreader.ports import Embedder
 from memreader.testing import EmbedderContract, HashEmbedder
 
 
@@ -50,28 +51,28 @@ class Unpicklable(HashEmbedder):
 
 class TestHashedWords(EmbedderContract):
     @pytest.fixture
-    def embedder(self) -> LlamaIndexEmbedder:
-        return LlamaIndexEmbedder(MemReaderEmbedding(embedder=HashEmbedder()))
+    def embedder(self) -> Embedder:
+        return as_embedder(MemReaderEmbedding(embedder=HashEmbedder()))
 
 
 class TestAModelThatCuts(EmbedderContract):
     @pytest.fixture
-    def embedder(self) -> LlamaIndexEmbedder:
-        return LlamaIndexEmbedder(Cutting(), max_tokens=64)
+    def embedder(self) -> Embedder:
+        return as_embedder(Cutting(), max_tokens=64)
 
 
 def test_name_and_dimension_tell_models_apart() -> None:
-    assert LlamaIndexEmbedder(Cutting()).name == "Cutting(short-sighted)"
-    fingerprints = {LlamaIndexEmbedder(MockEmbedding(embed_dim=size)).fingerprint for size in (8, 8, 16)}
+    assert as_embedder(Cutting()).name == "Cutting(short-sighted)"
+    fingerprints = {as_embedder(MockEmbedding(embed_dim=size)).fingerprint for size in (8, 8, 16)}
     assert len(fingerprints) == 2
-    assert LlamaIndexEmbedder(MockEmbedding(embed_dim=8), name="mine").name == "mine"
+    assert as_embedder(MockEmbedding(embed_dim=8), name="mine").name == "mine"
 
 
 def test_the_length_of_vectors_is_measured_once_and_not_at_all_when_it_is_given() -> None:
     given, asked = Cutting(), Cutting()
-    assert LlamaIndexEmbedder(given, dimension=256).dimension == 256
+    assert as_embedder(given, dimension=256).dimension == 256
     assert given.calls == []
-    embedder = LlamaIndexEmbedder(asked)
+    embedder = as_embedder(asked)
     assert asked.calls == []
     assert embedder.dimension == embedder.dimension == 256
     assert len(asked.calls) == 1
@@ -79,16 +80,16 @@ def test_the_length_of_vectors_is_measured_once_and_not_at_all_when_it_is_given(
 
 def test_vectors_of_another_length_are_an_error() -> None:
     with pytest.raises(DimensionMismatchError):
-        LlamaIndexEmbedder(Cutting(), dimension=10).embed(["a"])
+        as_embedder(Cutting(), dimension=10).embed(["a"])
 
 
 def test_a_memory_works_with_it_and_knows_it_again(tmp_path: Path) -> None:
     for _ in range(2):
-        with Memory.open(tmp_path, embedder=LlamaIndexEmbedder(Cutting())) as memory:
+        with Memory.open(tmp_path, embedder=as_embedder(Cutting())) as memory:
             memory.add([{"role": "user", "content": "I keep bees.", "message_id": "1"}], user_id="ana")
             assert len(memory.search("bees", user_id="ana")) == 1
     with pytest.raises(EmbedderMismatchError):
-        Memory.open(tmp_path, embedder=LlamaIndexEmbedder(MockEmbedding(embed_dim=256)))
+        Memory.open(tmp_path, embedder=as_embedder(MockEmbedding(embed_dim=256)))
 
 
 async def test_our_model_gives_llama_index_the_vectors_it_gives_us(embedding: MemReaderEmbedding) -> None:

@@ -159,7 +159,7 @@ def folder_of(value: Any) -> Path | None:
         if settings.get("host") or settings.get("url"):
             say_once("a vector database elsewhere is not used: the memories are kept here, and go with the object.")
         return None
-    if name is not None and (not isinstance(name, str) or name == ".." or PurePath(name).name != name):
+    if name is not None and (not isinstance(name, str) or name in ("", "..") or PurePath(name).name != name):
         raise ValueError(f"collection_name must be a plain name, got {name!r}")
     return Path(path) / name if name else Path(path)
 

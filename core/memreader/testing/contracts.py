@@ -75,12 +75,12 @@ class EmbedderContract:
     def test_a_long_text_is_not_silently_cut(self, embedder: Embedder) -> None:
         first, second = embedder.embed(self._equal_up_to(embedder.max_tokens))
         np.testing.assert_allclose([np.linalg.norm(first), np.linalg.norm(second)], 1, atol=1e-3)
-        assert float(first @ second) < 1 - 1e-4, "two texts that differ behind max_tokens have the same vector"
+        assert np.abs(first - second).max() > 1e-5, "two texts that differ behind max_tokens have the same vector"
 
     def test_a_long_question_is_not_silently_cut(self, embedder: Embedder) -> None:
         first, second = (embedder.embed_query(text) for text in self._equal_up_to(embedder.max_tokens))
         np.testing.assert_allclose([np.linalg.norm(first), np.linalg.norm(second)], 1, atol=1e-3)
-        assert float(first @ second) < 1 - 1e-4, "two questions that differ behind max_tokens have the same vector"
+        assert np.abs(first - second).max() > 1e-5, "two questions that differ behind max_tokens have the same vector"
 
     @staticmethod
     def _equal_up_to(max_tokens: int) -> list[str]:
