@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memreader.reader import MemReader, ReadReport
     from memreader.recall import RecallOptions
     from memreader.scoped import ScopedMemory
-    from memreader.types import Conversation, Document, Hit, Message
+    from memreader.types import Conversation, Document, FileInput, Hit, Message
 
 __version__ = "0.1.0"
 
@@ -32,6 +32,7 @@ _HOME = {
     "AddReport": "ingest",
     "Conversation": "types",
     "Document": "types",
+    "FileInput": "types",
     "Hit": "types",
     "MemReader": "reader",
     "MemReaderError": "errors",
@@ -53,6 +54,7 @@ __all__ = [
     "AddReport",
     "Conversation",
     "Document",
+    "FileInput",
     "Hit",
     "MemReader",
     "MemReaderError",

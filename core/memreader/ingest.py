@@ -39,6 +39,7 @@ class AddReport:
     replaced: list[str] = field(default_factory=list)
     """Ids of items that went: their document or message changed, or another was given under their id (`added` too)."""
     dropped: list[Dropped] = field(default_factory=list)
+    """What has no words to read: images and links kept as references, empty messages."""
     failures: list[Failure] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     flags: dict[str, int] = field(default_factory=dict)
@@ -109,8 +110,9 @@ class Ingest:
         report.existing.extend(self._store.items_of(user_id, known))
         report.replaced.extend(written.replaced)
         report.failures.extend(reading.failures)
+        report.dropped.extend(reading.dropped)
         for failure in reading.failures:
-            logger.warning("not read: %s", failure.locator)
+            logger.warning("not read: %s", failure.reason)
 
     def _records(
         self, reading: InputReading, labels: Labels, tools: Tools, report: AddReport, progress: Progress | None

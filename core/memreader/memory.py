@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ from memreader.parsing import ParseLimits
 from memreader.ports import Embedder, Tokenizer
 from memreader.reader import DataType, MemReader, Mode, check_mode
 from memreader.reading import Labels, tag_list
-from memreader.recall import LEXICON, RecallOptions, query_form, rank, render_context, term_counts
+from memreader.recall import LEXICON, RecallOptions, query_form, query_weights, rank, render_context
 from memreader.scoped import ScopedMemory
 from memreader.stores import Store
 from memreader.text import clean
@@ -89,7 +90,11 @@ class Memory:
     def in_memory(cls, **options: Any) -> Memory:
         """Return a memory in a temporary folder that goes when it is closed; takes the options of `open`."""
         folder = tempfile.TemporaryDirectory(prefix="memreader-", ignore_cleanup_errors=True)
-        memory = cls.open(folder.name, **options)
+        try:
+            memory = cls.open(folder.name, **options)
+        except BaseException:
+            folder.cleanup()
+            raise
         memory._folder = folder
         return memory
 
@@ -193,21 +198,18 @@ class Memory:
             user_id: Whose memory.
             session_id: Also shows items that only this session may see; with recall="session" nothing else.
             agent_id: Only items with this label.
-            top_k: At most so many; exactly so many above the floor if there are.
+            top_k: At most so many; above the floor exactly so many, if there are that many with different words.
             threshold: None for the calibrated floor, 0 for none, else the least score of a hit.
-            recall: "user" sees all sessions of the user.
+            recall: "user" sees all sessions of the user, "session" only `session_id`.
 
         Raises:
-            ValueError: `top_k` is below 1, `threshold` not in [0, 1], or recall="session" without a session_id.
+            TypeError: `query` is no string, or `top_k` no whole number.
+            ValueError: `top_k` is below 1, `threshold` not in [0, 1], `recall` unknown, or recall="session" without a
+                session_id.
         """
         scope = Scope(user_id, session_id, agent_id)
         self._check_open()
-        if top_k < 1:
-            raise ValueError(f"top_k must be at least 1, got {top_k}")
-        if threshold is not None and not 0 <= threshold <= 1:
-            raise ValueError(f"threshold must be between 0 and 1, got {threshold}")
-        if recall == "session" and session_id is None:
-            raise ValueError("recall='session' needs a session_id")
+        check_search(query, top_k=top_k, threshold=threshold, recall=recall, session_id=session_id)
         query = clean(query)
         if not query.strip() or not self._store.count(user_id):
             return []
@@ -216,7 +218,7 @@ class Memory:
         evidence = self._store.search(
             scope.user_id,
             vector,
-            term_counts(query),
+            query_weights(query),
             session_id=scope.session_id,
             agent_id=scope.agent_id,
             isolate=recall == "session",
@@ -310,6 +312,30 @@ class Memory:
     aget_all = off_loop(get_all)
     adelete = off_loop(delete)
 
+    async def __aenter__(self) -> Memory:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self.close)
+
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosedError
+
+
+def check_search(query: str, *, top_k: int, threshold: float | None, recall: str, session_id: str | None) -> None:
+    """Raise what an impossible search deserves; see `Memory.search`."""
+    if not isinstance(query, str):
+        raise TypeError(f"query must be a string, got {type(query).__name__}")
+    if not isinstance(top_k, int):
+        raise TypeError(f"top_k must be a whole number, got {top_k!r}")
+    if top_k < 1:
+        raise ValueError(f"top_k must be at least 1, got {top_k}")
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise ValueError(f"threshold must be between 0 and 1, got {threshold}")
+    if recall not in ("user", "session"):
+        raise ValueError(f"recall must be 'user' or 'session', got {recall!r}")
+    if recall == "session" and session_id is None:
+        raise ValueError("recall='session' needs a session_id")

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from memreader.embedding import MiniLMEmbedder, embed_texts
+from memreader.embedding import MiniLMEmbedder, checked_embedder, embed_texts
 from memreader.errors import InputError, ModelRequiredError
 from memreader.items import TextualMemoryItem
 from memreader.normalize import normalize
@@ -72,7 +72,7 @@ class MemReader:
         options: ReadOptions | None = None,
         limits: ParseLimits | None = None,
     ) -> None:
-        self.embedder: Embedder = embedder or MiniLMEmbedder()
+        self.embedder: Embedder = MiniLMEmbedder() if embedder is None else checked_embedder(embedder)
         self.options = options or ReadOptions()
         self.limits = limits or ParseLimits()
         self._tokenizer = tokenizer
@@ -224,6 +224,7 @@ class MemReader:
             items = [*reading.given, *(item for item, _ in make_items(reading, labels, tools.reading_key))]
             embedded = embed_texts(self.embedder, [item.memory for item in items], progress=how.get("progress"))
             report.failures.extend(reading.failures)
+            report.dropped.extend(reading.dropped)
             report.failures.extend(embedded.as_failures([item.id for item in items]))
             report.groups.append(
                 [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,7 +18,7 @@ from memreader.normalize import file_inputs
 from memreader.options import ReadOptions, Unit
 from memreader.parsing import ParseLimits, document_path, load_file, parse_file
 from memreader.ports import Tokenizer
-from memreader.types import Candidate, Conversation, Document, Failure, FileInput, Input, Message
+from memreader.types import Candidate, Conversation, Document, Dropped, Failure, FileInput, Input, Message
 
 Unread = Callable[[Mapping[str, str | None]], AbstractSet[str]]
 """Source key -> digest (None for documents) in; the keys that are still to be read out."""
@@ -69,6 +69,8 @@ class InputReading:
     known: list[str] = field(default_factory=list)
     """Source keys of documents that had been read before."""
     failures: list[Failure] = field(default_factory=list)
+    dropped: list[Dropped] = field(default_factory=list)
+    """Messages without a word: only a reference to media that nothing here reads, or nothing at all."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     flags: Counter[str] = field(default_factory=Counter)
@@ -116,6 +118,7 @@ def make_items(reading: InputReading, labels: Labels, reading_key: str) -> list[
     seen: Counter[str] = Counter()
     made: list[tuple[TextualMemoryItem, Candidate]] = []
     for candidate in reading.candidates:
+        sources = [source.model_copy(update={"session_id": labels.session_id}) for source in candidate.sources]
         base = (labels.user_id, candidate.source_keys, reading_key, candidate.text)
         identity = item_id(*base)
         occurrence = seen[identity]
@@ -130,7 +133,7 @@ def make_items(reading: InputReading, labels: Labels, reading_key: str) -> list[
                 "key": candidate.key,
                 "tags": list(dict.fromkeys((*candidate.tags, *reading.tags, *labels.tags))),
                 "source": "file" if candidate.sources[0].type == "doc" else "conversation",
-                "sources": list(candidate.sources),
+                "sources": sources,
                 "memory_time": candidate.memory_time,
                 "is_fast": True,
                 "info": {**reading.metadata, **candidate.info, **labels.info},
@@ -162,10 +165,21 @@ def _read_conversation(
         chat_candidates(fresh_messages, fresh_keys, unit=tools.unit, options=tools.options, tokenizer=tools.tokenizer)
     )
     for key, message in new:
+        reading.dropped.extend(_unread_parts(message))
         for file in file_inputs(replace(entry, messages=(message,))):
             if not _read_document(file, tools, unread, reading):
                 # Read again next time, so that the file gets another chance.
                 reading.fresh.discard(key)
+
+
+def _unread_parts(message: Message) -> Iterator[Dropped]:
+    """Yield what of a message is kept as a reference only, and a message that says nothing at all."""
+    for part in message.parts:
+        if part.kind in ("image", "audio") or (part.kind == "file" and part.data is None):
+            reason = f"the {part.kind} is kept as a reference, it was neither fetched nor read"
+            yield Dropped(part.reference or part.name or part.kind, reason, message.locator)
+    if not message.flags and not message.content.strip() and not message.parts:
+        yield Dropped("", "the message has no words", message.locator)
 
 
 def _read_document(entry: Document | FileInput, tools: Tools, unread: Unread, reading: InputReading) -> bool:

@@ -233,8 +233,9 @@ class Failure:
     kind: str
     """Name of the error's class."""
     reason: str
+    """What is wrong and what to do; names the document."""
     locator: str | None = None
-    """Where it stood in the input, or the document's name."""
+    """Where it stood in the input (`[1]`), or the document's name."""
 
 
 @dataclass(frozen=True, slots=True)

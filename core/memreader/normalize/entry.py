@@ -233,7 +233,7 @@ def _unreadable(value: Any) -> str:
     if isinstance(value, bytes | bytearray):
         hint = "; pass FileInput(name, data=...) for the bytes of a file"
     elif hasattr(value, "model_dump"):
-        hint = "; pass its model_dump(), or use the adapter of its framework"
+        hint = "; turn it into dicts with langchain_memreader.from_langchain or llamaindex_memreader.from_llama_index"
     elif isinstance(value, Iterable):
         hint = "; pass a list"
     return f"a {type(value).__name__} can't be read{hint}; accepted are {known}"

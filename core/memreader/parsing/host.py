@@ -16,6 +16,7 @@ _KEPT = (
     "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
 )  # fmt: skip
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+_QUIET = {"ORT_DISABLE_TELEMETRY": "1"}  # of onnxruntime, which markitdown loads
 
 
 def child_environment() -> dict[str, str]:
@@ -26,7 +27,7 @@ def child_environment() -> dict[str, str]:
     were installed right there.
     """
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    return kept | _ONE_THREAD | {"PYTHONPATH": os.pathsep.join(_search_path())}
+    return kept | _ONE_THREAD | _QUIET | {"PYTHONPATH": os.pathsep.join(_search_path())}
 
 
 def has_markitdown() -> bool:

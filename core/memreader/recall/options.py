@@ -20,14 +20,12 @@ class RecallOptions:
     """w of a mostly Chinese, Japanese or Korean query, for an embedder that knows these languages."""
     dense_weight_unknown: float = 0.1
     """w of such a query for an embedder that hardly does (`english_only`)."""
-    floor_one: float = 0.13
+    floor_one: float = 0.08
     """Relevance below which a query to a single memory finds nothing; relevance is in [0, 1], see `recall.floor`."""
-    floor_many: float = 0.34
+    floor_many: float = 0.21
     """The same for `floor_size` memories or more: the best of many is close to anything by chance."""
     floor_size: int = 400
-    floor_words: float = 0.12
+    floor_words: float = 0.08
     """The same for a query of which only the words count."""
-    floor_similarity_weight: float = 0.7
-    """Share of the best similarity in the relevance; the rest is the best coverage of the query's terms."""
-    floor_coverage: float = 0.6
-    """Coverage of the query's terms by one item that is relevance enough, however strange the words are."""
+    relevance_similarity_weight: float = 0.7
+    """Share of the similarity in a memory's relevance; the rest is its coverage of the query's terms."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,6 +16,9 @@ from memreader.recall.lexical import is_mostly_cjk
 from memreader.recall.options import RecallOptions
 from memreader.stores import Evidence
 from memreader.types import Hit
+
+Fetch: TypeAlias = Callable[[Sequence[int]], Sequence[TextualMemoryItem | None]]
+"""Database ids in, items out, in order; None for one that is gone."""
 
 
 def query_form(query: str, embedder: Embedder) -> QueryForm:
@@ -29,18 +34,18 @@ def rank(
     top_k: int,
     threshold: float | None,
     options: RecallOptions,
-    fetch: Callable[[Sequence[int]], Sequence[TextualMemoryItem | None]],
+    fetch: Fetch,
 ) -> list[Hit]:
     """Return up to `top_k` hits, best first; [] when the query is below the floor.
 
-    A hit's score is the query's relevance times the candidate's place between the worst (0) and the best (1) fused
-    score: at most the relevance, and comparable across queries.
+    A hit's score is its own relevance, comparable across queries, or that of the hit before it if that is less: the
+    order is the fusion's, and scores never rise along it.
 
     Args:
         evidence: What the store found for the query.
         form: Of the query.
         embedder: The one that embedded the query.
-        top_k: At most so many hits; k hits above the floor if there are k candidates.
+        top_k: At most so many hits; k above the floor if there are k candidates with different words.
         threshold: None for the calibrated floor, 0 for none, else the least score of a hit.
         options: Weights.
         fetch: Gives the items of database ids, None for one that is gone.
@@ -49,24 +54,39 @@ def rank(
         return []
     chance = chance_similarity(embedder)
     worth = relevance(evidence.similarity, evidence.coverage, chance=chance, form=form, options=options)
-    if threshold is None and worth < least_relevance(len(evidence.keys), form=form, options=options):
+    if threshold is None and worth.max() < least_relevance(len(worth), form=form, options=options):
         return []
     fused = fuse(evidence.lexical, evidence.similarity, form=form, options=options)
-    order = np.argsort(-fused, kind="stable")[:top_k]
-    lowest, highest = float(fused.min()), float(fused.max())
+    order = np.argsort(-fused, kind="stable")
+    scores = np.minimum.accumulate(worth[order])
     hits: list[Hit] = []
-    for place, item in zip(order, fetch([int(evidence.keys[i]) for i in order]), strict=True):
-        share = (float(fused[place]) - lowest) / (highest - lowest) if highest > lowest else 1.0
-        score = worth * share
-        if item is None or (threshold is not None and score < threshold):
-            continue
+    for place, score, item in _distinct(zip(order.tolist(), scores.tolist(), strict=True), evidence, fetch, top_k):
+        if threshold is not None and score < threshold:
+            break
         similarity = float(np.clip(evidence.similarity[place], -1.0, 1.0))
         parts = {
             "lexical": float(evidence.lexical[place]),
             "coverage": float(evidence.coverage[place]),
             "dense": similarity,
             "fused": float(fused[place]),
-            "relevance": worth,
+            "relevance": float(worth[place]),
         }
         hits.append(Hit(item, score, similarity, parts))
     return hits
+
+
+def _distinct(
+    ordered: Iterable[tuple[int, float]], evidence: Evidence, fetch: Fetch, count: int
+) -> Iterator[tuple[int, float, TextualMemoryItem]]:
+    """Yield up to `count` candidates with their items, in order; of those with the same words only the first.
+
+    A question asked six times must not take six places: its repeats hide the answer.
+    """
+    remaining = iter(ordered)
+    count = min(count, len(evidence.keys))
+    words: set[str] = set()
+    while len(words) < count and (part := list(islice(remaining, count - len(words)))):
+        for (place, score), item in zip(part, fetch([int(evidence.keys[place]) for place, _ in part]), strict=True):
+            if item is not None and item.memory not in words:
+                words.add(item.memory)
+                yield place, score, item

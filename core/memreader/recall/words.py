@@ -13,7 +13,7 @@ STOP_WORDS = frozenset(
     and or but nor so if then than because as while of at by for with about against between into through
     to from in on out off over under again further up down
     who whom whose which what when where why how
-    here there all more most other own same too very just also not no only
+    here there all more most other own same too very just also not no only get got getting gotten gets
     ain aren couldn didn doesn don hadn hasn haven isn let ll mightn mustn needn re s shan shouldn t ve wasn weren won
     wouldn d m o y
     """.split()

@@ -42,6 +42,7 @@ CREATE TABLE documents (
     text        TEXT NOT NULL,
     UNIQUE (user_id, doc_key)
 );
+CREATE INDEX documents_by_source ON documents (user_id, source_key);
 
 CREATE TABLE items (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,

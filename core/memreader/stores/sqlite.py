@@ -17,6 +17,11 @@ from memreader.stores.database import Database
 from memreader.stores.records import Batch, DocumentRecord, ItemRecord, MessageRecord, Written
 from memreader.stores.user_index import Evidence, UserIndex
 
+_OF_SOURCE = "item_sources CROSS JOIN items ON items.id = item"
+"""Items by a source key. CROSS, since the planner would else start from all items of the user, however many."""
+_LARGEST = 2**63 - 1
+"""SQLite's largest whole number."""
+
 
 class Store:
     """Messages, documents and items of many users in one folder; thread-safe.
@@ -88,10 +93,7 @@ class Store:
     def items_of(self, user_id: str, source_keys: Iterable[str]) -> list[str]:
         """Return the ids of the user's items made from any of these sources, oldest first, each once."""
         found: dict[int, str] = {}
-        query = (
-            "SELECT items.id, item_id FROM item_sources JOIN items ON items.id = item "
-            "WHERE source_key = ? AND user_id = ?"
-        )
+        query = f"SELECT items.id, item_id FROM {_OF_SOURCE} WHERE source_key = ? AND user_id = ?"
         with self._database.snapshot() as db:
             for key in source_keys:
                 found.update(db.execute(query, (key, user_id)).fetchall())
@@ -113,7 +115,8 @@ class Store:
             "AND (:session IS NULL OR session_id = :session) AND (:agent IS NULL OR agent_id = :agent) "
             "ORDER BY id LIMIT :limit OFFSET :offset"
         )
-        values = {"user": user_id, "session": session_id, "agent": agent_id, "limit": limit, "offset": offset}
+        bounds = {"limit": min(limit, _LARGEST), "offset": min(offset, _LARGEST)}
+        values = {"user": user_id, "session": session_id, "agent": agent_id, **bounds}
         with self._database.reading() as db:
             rows = db.execute(query, values).fetchall()
         return [_item(*row) for row in rows]
@@ -140,7 +143,7 @@ class Store:
         self,
         user_id: str,
         vector: Vectors,
-        terms: Iterable[int],
+        terms: Mapping[int, float],
         *,
         session_id: str | None = None,
         agent_id: str | None = None,
@@ -150,8 +153,12 @@ class Store:
         if vector.shape != (self.dimension,):
             raise DimensionMismatchError(expected=self.dimension, got=vector.shape[-1])
         with self._index_lock, self._database.snapshot() as db:
-            index = self._indexes.setdefault(user_id, UserIndex(user_id, self.dimension))
+            index = self._indexes.pop(user_id, None)
+            if index is None:
+                index = UserIndex(user_id, self.dimension)
             index.catch_up(db)
+            # Back only now: one that an error or Ctrl-C left half filled pairs rows with the wrong vectors.
+            self._indexes[user_id] = index
             return index.search(vector, terms, session_id=session_id, agent_id=agent_id, isolate=isolate)
 
     def by_key(self, user_id: str, keys: Sequence[int]) -> list[TextualMemoryItem | None]:
@@ -177,8 +184,8 @@ class Store:
 
 
 def _bound(item_id: str) -> str | None:
-    """Return an id as SQLite takes it; None, which equals nothing, for one with a lone surrogate: nothing has it."""
-    return None if any("\ud800" <= character <= "\udfff" for character in item_id) else item_id
+    """Return an id as SQLite takes it; None, which equals nothing, for one with a lone surrogate, that nothing has."""
+    return item_id if isinstance(item_id, str) and item_id.encode("utf-8", "ignore").decode() == item_id else None
 
 
 def _write_messages(db: sqlite3.Connection, batch: Batch, written: Written) -> dict[str, int]:
@@ -306,10 +313,7 @@ def _delete_item(db: sqlite3.Connection, user_id: str, key: int) -> None:
 
 def _delete_made_from(db: sqlite3.Connection, user_id: str, source_key: str) -> list[str]:
     """Delete every item of the user made from a source, and the ledger's entries of it; return the items' ids."""
-    query = (
-        "SELECT items.id, item_id FROM item_sources JOIN items ON items.id = item "
-        "WHERE source_key = ? AND user_id = ? ORDER BY items.id"
-    )
+    query = f"SELECT items.id, item_id FROM {_OF_SOURCE} WHERE source_key = ? AND user_id = ? ORDER BY items.id"
     found = db.execute(query, (source_key, user_id)).fetchall()
     # What else those items were made from is unread again: no word may be left without an item.
     for key in _cited_with(db, user_id, source_key):
@@ -322,8 +326,8 @@ def _delete_made_from(db: sqlite3.Connection, user_id: str, source_key: str) -> 
 def _cited_with(db: sqlite3.Connection, user_id: str, source_key: str) -> set[str]:
     """Return this source key and those of every other source of the user's items made from it."""
     query = (
-        "SELECT others.source_key FROM item_sources AS mine JOIN items ON items.id = mine.item "
-        "JOIN item_sources AS others ON others.item = mine.item WHERE mine.source_key = ? AND user_id = ?"
+        "SELECT others.source_key FROM item_sources AS mine CROSS JOIN items ON items.id = mine.item "
+        "CROSS JOIN item_sources AS others ON others.item = mine.item WHERE mine.source_key = ? AND user_id = ?"
     )
     return {source_key, *(key for (key,) in db.execute(query, (source_key, user_id)))}
 
@@ -332,7 +336,7 @@ def _forget(db: sqlite3.Connection, user_id: str, source_keys: Iterable[str]) ->
     """Erase sources that no item of the user cites any more; the ledger forgets all of them."""
     for key in source_keys:
         db.execute("DELETE FROM ledger WHERE user_id = ? AND source_key = ?", (user_id, key))
-        query = "SELECT 1 FROM item_sources JOIN items ON items.id = item WHERE source_key = ? AND user_id = ? LIMIT 1"
+        query = f"SELECT 1 FROM {_OF_SOURCE} WHERE source_key = ? AND user_id = ? LIMIT 1"
         if db.execute(query, (key, user_id)).fetchone():
             continue
         db.execute(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -75,22 +75,28 @@ class UserIndex:
         self.seq = newest
 
     def search(
-        self, vector: Vectors, terms: Iterable[int], *, session_id: str | None, agent_id: str | None, isolate: bool
+        self,
+        vector: Vectors,
+        terms: Mapping[int, float],
+        *,
+        session_id: str | None,
+        agent_id: str | None,
+        isolate: bool,
     ) -> Evidence:
         """Return every candidate's evidence for a query.
 
         Args:
             vector: The query's, shape (d,).
-            terms: The query's term ids; repeats count once.
+            terms: The query's term ids, and how much each counts.
             isolate: Only items of this `session_id`.
         """
         rows = np.flatnonzero(self._visible(session_id, agent_id, isolate=isolate))
         everything = len(rows) == len(self._vectors)
         similarity = self._vectors.similarities(vector, None if everything else rows)
-        bm25, coverage = self._bm25(set(terms))
+        bm25, coverage = self._bm25(terms)
         return Evidence(self._keys.values[rows], bm25[rows], coverage[rows], similarity)
 
-    def _bm25(self, terms: set[int], *, k1: float = 0.9, b: float = 0.4) -> tuple[Floats, Floats]:
+    def _bm25(self, terms: Mapping[int, float], *, k1: float = 0.9, b: float = 0.4) -> tuple[Floats, Floats]:
         """Return BM25 (Robertson and Zaragoza 2009; idf as in Lucene) and idf-weighted coverage of every row.
 
         A length is measured against the mean of its kind: beside short turns every document chunk would look too long.
@@ -98,10 +104,10 @@ class UserIndex:
         alive, count = self._alive.values, len(self._row_of)
         score, covered, total = np.zeros(len(alive)), np.zeros(len(alive)), 0.0
         norm = k1 * (1 - b + b * self._relative_length())
-        for term in terms:
+        for term, weight in terms.items():
             rows, counts = self._postings.get(term)
             frequency = int(alive[rows].sum())
-            idf = float(np.log1p((count - frequency + 0.5) / (frequency + 0.5)))
+            idf = weight * float(np.log1p((count - frequency + 0.5) / (frequency + 0.5)))
             score[rows] += idf * counts * (k1 + 1) / (counts + norm[rows])
             covered[rows] += idf
             total += idf

@@ -89,7 +89,7 @@ class EmbedderContract:
         return [start + 8 * end for end in ("The parliament voted for the tax. ", "Bake bread with olives and salt. ")]
 
     def test_texts_with_hardly_anything_in_them_are_embedded(self, embedder: Embedder) -> None:
-        vectors = embedder.embed(["", " ", "\n", ".", "🙂", "x" * 3000])
+        vectors = embedder.embed(["", " ", "\n", ".", "🙂", "x" * 600])
         assert np.isfinite(vectors).all()
 
     def test_a_question_has_one_unit_vector(self, embedder: Embedder) -> None:
