@@ -18,7 +18,7 @@ PYTEST_ARGS ?=
 PEER ?=
 
 # Peers of the benchmarks that don't install beside our own dependencies.
-PEER_memos := MemoryOS langchain-text-splitters==1.0.0
+PEER_memos := MemoryOS==2.0.33 langchain-text-splitters tiktoken
 PEER_mem0 := mem0ai
 PEER_chroma := chromadb
 PEER_qdrant := qdrant-client

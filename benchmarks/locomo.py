@@ -159,7 +159,9 @@ class Scores:
         }
 
 
-def measure(samples: Sequence[Sample], system: Callable[[Sample, Any], Iterator[Search]], embedder: Any) -> dict[str, Any]:
+def measure(
+    samples: Sequence[Sample], system: Callable[[Sample, Any], Iterator[Search]], embedder: Any
+) -> dict[str, Any]:
     """Return the metrics of one system over all samples."""
     groups = {name: Scores() for name in ("1-4", "1", "2", "3", "4", "5")}
     add_s = search_s = 0.0

@@ -110,7 +110,7 @@ def test_a_writer_that_is_killed_loses_nothing_it_acknowledged(tmp_path: Path) -
                 (hit, *_) = memory.search(item.memory, user_id="ana", top_k=1)
                 assert hit.item.memory == item.memory
                 assert hit.similarity == pytest.approx(1, abs=1e-4)
-    assert len(acknowledged) > 20
+    assert len(acknowledged) > 8
 
 
 def test_closing_while_others_work_ends_them_with_an_error_of_ours(tmp_path: Path) -> None:

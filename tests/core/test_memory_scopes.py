@@ -69,7 +69,8 @@ def test_get_all_lists_by_label(filled: Memory) -> None:
     assert listed(agent_id="g") == ["in t"]
     assert listed(limit=2) == ["plain", "in s"]
     assert listed(limit=2, offset=3) == ["only s", "only nowhere"]
-    assert listed(limit=0) == listed(offset=9) == []
+    assert listed(limit=0) == listed(offset=9) == listed(offset=10**30) == []
+    assert listed(limit=10**30) == listed()
 
 
 @pytest.mark.parametrize("other", ["ANA", "ana ", "an", "a%", "_na", "anna", "ben' OR '1'='1"])

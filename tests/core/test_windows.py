@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from base64 import b64decode
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cpu_time import cpu_seconds
 from memreader.chunking import (
     conversation_windows,
     iter_windows,
@@ -25,47 +23,15 @@ from memreader.chunking import (
 from memreader.chunking.boundaries import next_sentences
 from memreader.ports import Tokenizer
 from memreader.tokenizing import BpeTokenizer
-from memreader.tokenizing.ranks import ENCODINGS, find_ranks
 from memreader.types import Message, Span, Window
+from tokenizers_for_tests import LetterTokenizer, PairTokenizer, older_encoding
 
 GOLDEN = Path(__file__).parent / "golden"
-
-
-class LetterTokenizer:
-    """One token per character, and it remembers what it counted."""
-
-    name = "letters"
-
-    def __init__(self) -> None:
-        self.counted: list[str] = []
-
-    def count(self, text: str) -> int:
-        self.counted.append(text)
-        return len(text)
-
-    def byte_ends(self, text: str) -> npt.NDArray[np.int64]:
-        return np.cumsum([len(character.encode()) for character in text], dtype=np.int64)
-
-
-class PairTokenizer(LetterTokenizer):
-    """Counts two tokens more for every pair of lines than for the lines alone, as no sum of lines can tell."""
-
-    name = "pairs"
-
-    def count(self, text: str) -> int:
-        return super().count(text) + 2 * max(0, text.count("\n") - 1)
 
 
 @pytest.fixture(scope="module")
 def bpe(tokenizer: BpeTokenizer) -> BpeTokenizer:
     return tokenizer
-
-
-@pytest.fixture(scope="module")
-def older() -> BpeTokenizer:
-    """Cuts words as older encodings do, by which lines don't always add up."""
-    lines = [line.split() for line in find_ranks("o200k_base", ENCODINGS["o200k_base"]).splitlines()]
-    return BpeTokenizer("older", ENCODINGS["r50k_base"], {b64decode(token): int(rank) for token, rank in lines})
 
 
 def talk(contents: Sequence[str], **fields: object) -> list[Message]:
@@ -219,10 +185,10 @@ def test_iter_windows_refuses_what_it_cannot_do() -> None:
 @given(MESSAGES, st.data())
 @pytest.mark.parametrize("kind", ["bpe", "older", "letters", "pairs"])
 def test_no_window_exceeds_the_limit_and_nothing_is_lost(
-    kind: str, bpe: BpeTokenizer, older: BpeTokenizer, messages: list[Message], data: st.DataObject
+    kind: str, bpe: BpeTokenizer, messages: list[Message], data: st.DataObject
 ) -> None:
     tokenizers: dict[str, Tokenizer] = {
-        "bpe": bpe, "older": older, "letters": LetterTokenizer(), "pairs": PairTokenizer(),
+        "bpe": bpe, "older": older_encoding(), "letters": LetterTokenizer(), "pairs": PairTokenizer(),
     }  # fmt: skip
     tokenizer = tokenizers[kind]
     max_tokens = data.draw(st.integers(50 if kind in ("bpe", "older") else 80, 200))
@@ -383,9 +349,7 @@ def test_cost_per_message_does_not_grow(bpe: BpeTokenizer) -> None:
     seconds = []
     for count in (1_000, 8_000):
         messages = talk(turn * count, chat_time="2024-03-07T14:05:00")
-        start = time.process_time()
-        conversation_windows(messages, bpe)
-        seconds.append((time.process_time() - start) / count)
+        seconds.append(cpu_seconds(partial(conversation_windows, messages, bpe)) / count)
     assert seconds[1] < 3 * seconds[0]
 
 
@@ -393,9 +357,7 @@ def test_a_megabyte_in_one_message_is_split_in_linear_time(bpe: BpeTokenizer) ->
     seconds = []
     for size in (125_000, 1_000_000):
         messages = talk(["a" * size])
-        start = time.process_time()
-        conversation_windows(messages, bpe)
-        seconds.append((time.process_time() - start) / size)
+        seconds.append(cpu_seconds(partial(conversation_windows, messages, bpe)) / size)
     assert seconds[1] < 3 * seconds[0]
 
 

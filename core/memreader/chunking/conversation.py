@@ -99,19 +99,22 @@ class _Lines:
     def windows(self, first: int, stop: int, repeated: int, max_tokens: int, overlap_tokens: int) -> Iterator[Window]:
         """Yield the windows of messages `first` to `stop`; the first `repeated` of them stood in the group before."""
         start, again = self._firsts[first], self._firsts[first + repeated]
-        spans = self.spans[start : self._firsts[stop]]
-        done = start
-        for window in pack(
-            spans,
+        windows = pack(
+            self.spans[start : self._firsts[stop]],
             max_tokens=max_tokens,
             overlap_tokens=overlap_tokens,
             cut_tail=lambda number, room: self._cut_tail(start + number, room),
-        ):
+        )
+        if not repeated:
+            yield from windows
+            return
+        done = start
+        for window in windows:
             fresh = len(window.spans) - window.carried
             old = min(max(again - done, 0), fresh)
             done += fresh
             if old < fresh:  # A window of nothing but what the group before holds would be read twice.
-                yield Window(window.spans, window.tokens, window.carried + old) if old else window
+                yield Window(window.spans, window.tokens, window.carried + old)
 
     def _count(self, lines: list[str]) -> list[int]:
         """Return the tokens of each line."""
@@ -138,6 +141,8 @@ class _Lines:
         start, end = offset + span.start, offset + span.end
         # A prefix ends with a colon and a space: a seam, so that what stands before it counts for itself.
         head = tokens.before(offset - 1) - tokens.before(begin) if offset else self._tokenizer.count(prefix[:-1])
+        if room <= head:
+            return None
         # What is left for the sentences is an estimate, which may be off by a token or two: begin the search before it.
         low = max(start, tokens.reach(tokens.before(end) - (room - head) - 2))
         for at in next_sentences(tokens.text, low, end):

@@ -10,6 +10,9 @@ from memreader.chunking.boundaries import Positions
 from memreader.ports import Tokenizer
 from memreader.tokenizing import BpeTokenizer
 
+_WORD = 16
+"""Characters up to which the tokens of a word are remembered."""
+
 
 class TokenMap:
     """Tokens of `text` by offset in code points; estimates for slices, but for `count`, which is exact.
@@ -19,7 +22,7 @@ class TokenMap:
     outside the outermost seams are encoded again.
     """
 
-    __slots__ = ("_bpe", "_ends", "array", "text", "tokenizer")
+    __slots__ = ("_bpe", "_ends", "_words", "array", "text", "tokenizer")
 
     def __init__(self, text: str, tokenizer: Tokenizer) -> None:
         self.text = text
@@ -29,6 +32,7 @@ class TokenMap:
         self.array: Positions = bpe.character_ends(text) if bpe else _character_ends(text, tokenizer)
         # Looking up single values in a view is several times as fast as in the array.
         self._ends = self.array.data
+        self._words: dict[str, int] = {}
 
     def before(self, at: int) -> int:
         """Return how many tokens lie wholly before `at`."""
@@ -60,10 +64,19 @@ class TokenMap:
             return bpe.count(f"{before}{text[start:end]}{after}")
         total = self.before(last) - self.before(first)
         if before or start < first:
-            total += bpe.count(before + text[start:first])
+            total += self._count_word(bpe, before + text[start:first])
         if after or last < end:
-            total += bpe.count(text[last:end] + after)
+            total += self._count_word(bpe, text[last:end] + after)
         return total
+
+    def _count_word(self, bpe: BpeTokenizer, word: str) -> int:
+        """Return the tokens of what stands outside the seams, remembered: full stops and first words come again."""
+        count = self._words.get(word)
+        if count is None:
+            count = bpe.count(word)
+            if len(word) <= _WORD:
+                self._words[word] = count
+        return count
 
     def _is_sealed(self, bpe: BpeTokenizer, end: int) -> bool:
         """Return whether the tokens before `end` are the same if the text ends there."""
@@ -73,6 +86,8 @@ class TokenMap:
 
     def _last_seam(self, bpe: BpeTokenizer, low: int, high: int) -> int:
         """Return the last seam in (low, high), or `low`. Looked for from the right, in growing blocks."""
+        if high > low + 1 and bpe.seams.match(self.text, high - 1):
+            return high - 1
         width = 16
         while high > low + 1:
             left = max(low + 1, high - width)

@@ -57,21 +57,22 @@ def pack(
         cut_tail: Returns the end of the span with a number that fits so many tokens, or None; asked when the last line
             of a window doesn't fit as a whole into what may be carried.
     """
-    totals = list(accumulate((span.tokens for span in spans), initial=0))
-    carried: tuple[Span, ...] = ()
-    weight = start = 0
+    totals = list(accumulate([span.tokens for span in spans], initial=0))
+    first = start = 0  # Where the window and what is new in it begin.
+    tail: Span | None = None
     while start < len(spans):
+        weight = tail.tokens if tail else totals[start] - totals[first]
         end = bisect_right(totals, totals[start] + max_tokens - weight, start) - 1
-        yield Window((*carried, *spans[start:end]), weight + totals[end] - totals[start], len(carried))
+        tokens = weight + totals[end] - totals[start]
+        if tail:
+            yield Window((tail, *spans[start:end]), tokens, 1)
+        else:
+            yield Window(tuple(spans[first:end]), tokens, start - first)
         if end == len(spans):
             return
         room = min(overlap_tokens, max_tokens - spans[end].tokens)
-        first = bisect_left(totals, totals[end] - room, 0, end)
-        carried = tuple(spans[first:end])
-        if not carried and room and cut_tail and (tail := cut_tail(end - 1, room)):
-            carried = (tail,)
-        weight = sum(span.tokens for span in carried)
-        start = end
+        start, first = end, bisect_left(totals, totals[end] - room, 0, end)
+        tail = cut_tail(end - 1, room) if cut_tail and room and first == end else None
 
 
 def groups(count: int, size: int | None, overlap: int) -> Iterator[tuple[int, int, int]]:

@@ -19,7 +19,6 @@ from memreader.tokenizing.runs import pieces
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _SHORT = 1024
 """Characters up to which a list of ids is made faster than an array; no run that must be cut is as short."""
 _CONTINUATION = bytes(range(0x80, 0xC0))
@@ -89,8 +88,10 @@ class BpeTokenizer:
             InputError: `text` holds a lone surrogate, which no encoding can write; cleaned text has none.
         """
         if len(text) <= _SHORT:
-            self._check(text)
-            return len(self._encoding.encode_ordinary(text))
+            count = len(self._encoding.encode_ordinary(text))
+            if not text.isascii():
+                _check(text)
+            return count
         return len(self._ids(text))
 
     def count_many(self, texts: Iterable[str]) -> list[int]:
@@ -117,19 +118,12 @@ class BpeTokenizer:
         return np.cumsum(ends, out=ends)
 
     def _ids(self, text: str) -> npt.NDArray[np.uint32]:
-        parts = pieces(text)
-        if len(parts) == 1:
-            return self._encode(text)
-        return np.concatenate([self._encode(part) for part in parts])
-
-    def _encode(self, text: str) -> npt.NDArray[np.uint32]:
-        self._check(text)
-        return self._encoding.encode_to_numpy(text, disallowed_special=())
-
-    def _check(self, text: str) -> None:
-        # tiktoken replaces surrogates silently, after which byte offsets would be those of another text.
-        if not text.isascii() and (found := _SURROGATE.search(text)):
-            raise InputError(f"the text holds a lone surrogate at character {found.start()}. Clean it first")
+        try:
+            found = [self._encoding.encode_to_numpy(part, disallowed_special=()) for part in pieces(text)]
+        except UnicodeEncodeError:
+            _check(text)
+            raise
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reload, (self._name, self._path)
@@ -168,6 +162,18 @@ def load_tokenizer(
             where = None if path is None else os.fspath(path)
             _loaded[encoding] = BpeTokenizer(encoding, spec, _parse(data), where)
         return _loaded[encoding]
+
+
+def _check(text: str) -> None:
+    """Raise InputError if `text` can't be written as UTF-8; tiktoken replaces what it can't, and offsets would shift.
+
+    To be called after tiktoken has seen the text: the string then holds its UTF-8 form, and this costs next to nothing.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        message = f"the text holds a lone surrogate at character {error.start}. Clean it first"
+        raise InputError(message) from error
 
 
 def _parse(data: bytes) -> dict[bytes, int]:
