@@ -211,7 +211,7 @@ class Memory:
         self._check_open()
         check_search(query, top_k=top_k, threshold=threshold, recall=recall, session_id=session_id)
         query = clean(query)
-        if not query.strip() or not self._store.count(user_id):
+        if not query.strip() or not self._store.has_items(user_id):
             return []
         embedder = self._reader.embedder
         vector = checked(embedder.embed_query(query)[None, :], count=1, dimension=embedder.dimension)[0]

@@ -100,7 +100,17 @@ def test_values_of_ours_pass_through() -> None:
     text = Document("words", "a.md", "00")
     file = FileInput("a.md", data=b"words")
     inputs = normalize([item, chat, text, file])
-    assert [given is kept for given, kept in zip([item, chat, text, file], inputs, strict=True)] == [True] * 4
+    assert inputs[0] == item
+    assert [given is kept for given, kept in zip([chat, text, file], inputs[1:], strict=True)] == [True] * 3
+
+
+def test_an_item_of_ours_is_kept_under_the_id_its_owner_sees() -> None:
+    item = TextualMemoryItem(memory="Ana lives in Lisbon.")
+    (kept,) = normalize(item)
+    assert isinstance(kept, TextualMemoryItem)
+    assert kept.id == item.id
+    assert "id" in kept.model_fields_set
+    assert "id" not in item.model_fields_set
 
 
 def test_a_message_of_ours_is_numbered_cleaned_and_dated_with_its_neighbours() -> None:

@@ -112,8 +112,7 @@ class GeneralTextMemory:
 
 def _item(given: Any, place: int, scale: float) -> TextualMemoryItem | dict[str, Any]:
     if isinstance(given, TextualMemoryItem):
-        # The id that its owner sees in it is the one it is found by, though nobody chose it.
-        return given.model_copy(update={"id": given.id})
+        return given
     if not isinstance(given, Mapping) or "memory" not in given:
         raise InputError("neither an item nor a dict with 'memory'", locator=f"[{place}]")
     item = dict(given)

@@ -153,7 +153,10 @@ def _read_one(kind: str, value: Any, frame: Frame, how: _How, depth: int) -> Ite
         yield from _inner_list(value, frame, how, depth)
     elif isinstance(value, PurePath):
         yield document.path_file(value, frame)
-    elif isinstance(value, Conversation | Document | FileInput | TextualMemoryItem):
+    elif isinstance(value, TextualMemoryItem):
+        # The id that its owner sees in it is the one it is kept under, though nobody chose it.
+        yield value.model_copy(update={"id": value.id})
+    elif isinstance(value, Conversation | Document | FileInput):
         yield value
     else:
         raise InputError(_unreadable(value), locator=frame.locator)

@@ -168,11 +168,11 @@ class Store:
             rows = [db.execute(query, (user_id, int(key))).fetchone() for key in keys]
         return [_item(*row) if row else None for row in rows]
 
-    def count(self, user_id: str) -> int:
-        """Return how many items the user has."""
-        query = "SELECT count(*) FROM items WHERE user_id = ?"
+    def has_items(self, user_id: str) -> bool:
+        """Return whether the user has any item."""
+        query = "SELECT 1 FROM items WHERE user_id = ? LIMIT 1"
         with self._database.reading() as db:
-            return int(db.execute(query, (user_id,)).fetchone()[0])
+            return db.execute(query, (user_id,)).fetchone() is not None
 
     def _remember(self, facts: dict[str, str]) -> None:
         with self._database.transaction() as db:
@@ -195,6 +195,7 @@ def _write_messages(db: sqlite3.Connection, batch: Batch, written: Written) -> d
     last = db.execute(query, (batch.user_id, session)).fetchone()[0] if batch.messages else None
     following = 0 if last is None else last + 1
     positions: dict[str, int] = {}
+    read = set(batch.read)
     for record in batch.messages:
         query = "SELECT position, digest, deleted FROM messages WHERE user_id = ? AND source_key = ?"
         kept = db.execute(query, (batch.user_id, record.source_key)).fetchone()
@@ -204,6 +205,9 @@ def _write_messages(db: sqlite3.Connection, batch: Batch, written: Written) -> d
             continue
         position, digest, deleted = kept
         positions[record.source_key] = position
+        if deleted and record.source_key not in read:
+            # Deleted while this batch was read: it has no item here, so its words must not come back either.
+            continue
         if digest != record.digest and not deleted:
             written.replaced.extend(_delete_made_from(db, batch.user_id, record.source_key))
         if digest != record.digest or deleted:
