@@ -212,5 +212,5 @@ def test_bench_env_makes_an_environment_of_its_own(clone: Path) -> None:
     script(clone / ".bench" / "memos" / "bin" / "python", RECORDER)
     assert make(clone, "bench-env", "PEER=memos").returncode == 0
     (call,) = calls(clone)
-    assert " MemoryOS " in call
+    assert " MemoryOS==2.0.33 " in call
     assert not (clone / ".venv").exists()
