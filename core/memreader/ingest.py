@@ -17,7 +17,7 @@ from memreader.reading import InputReading, Labels, Tools, make_items, read_inpu
 from memreader.recall import term_counts
 from memreader.recall.lexical import is_mostly_cjk
 from memreader.stores import Batch, DocumentRecord, ItemRecord, MessageRecord, Store
-from memreader.types import Dropped, Failure, Input
+from memreader.types import Document, Dropped, Failure, Input
 
 logger = logging.getLogger(__name__)
 
@@ -163,13 +163,18 @@ def _batch(reading: InputReading, records: list[ItemRecord], labels: Labels, too
         user_id=labels.user_id or "",
         session_id=labels.session_id,
         messages=tuple(MessageRecord(m, key, content_digest(m)) for key, m in reading.messages),
-        documents=tuple(
-            DocumentRecord(d, d.file_key or f"{d.doc_path}#{d.sha256}", key) for key, d in reading.documents
-        ),
+        documents=tuple(DocumentRecord(d, _document_row(d), key) for key, d in reading.documents),
         items=tuple(records),
         read=tuple(sorted(reading.fresh)),
         reading_key=tools.reading_key,
     )
+
+
+def _document_row(document: Document) -> str:
+    """Return what a document is replaced by: the same path with other bytes. Text and attachments replace nothing."""
+    name = f"{document.doc_path}#{document.sha256}" if document.file_key is None else document.file_key
+    # A file's name on disk may be no UTF-8.
+    return name.encode("utf-8", "surrogatepass").decode("utf-8", "backslashreplace")
 
 
 def _owned(item: TextualMemoryItem, labels: Labels) -> TextualMemoryItem:

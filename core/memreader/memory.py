@@ -163,7 +163,8 @@ class Memory:
             type: "doc" takes strings as documents; otherwise the content tells.
             metadata: The caller's own, into `metadata.info` of every new item.
             tags: Added to every new item.
-            at: Time of messages that have none.
+            at: Time of messages that have none. It is part of what tells messages without an id apart: a chat that is
+                sent again needs the same value, or ids.
             files_root: Folder that strings given as documents are names below.
             as_text: One-line strings that look like file names are documents' text.
             progress: Called with (stage, done, total).
@@ -174,7 +175,7 @@ class Memory:
             ModelRequiredError: mode="fine".
         """
         scope = Scope(user_id, session_id, agent_id)
-        check_mode(mode or "fast")
+        check_mode("fast" if mode is None else mode)
         self._check_open()
         inputs = self._reader.normalized(data, type=type, at=at, files_root=files_root, as_text=as_text)
         labels = Labels(scope.user_id, scope.session_id, scope.agent_id, dict(metadata or {}), tag_list(tags))
@@ -198,7 +199,7 @@ class Memory:
             user_id: Whose memory.
             session_id: Also shows items that only this session may see; with recall="session" nothing else.
             agent_id: Only items with this label.
-            top_k: At most so many; above the floor exactly so many, if there are that many with different words.
+            top_k: At most so many; exactly so many above the floor if there are. Repeats of the same words come last.
             threshold: None for the calibrated floor, 0 for none, else the least score of a hit.
             recall: "user" sees all sessions of the user, "session" only `session_id`.
 
@@ -329,10 +330,12 @@ def check_search(query: str, *, top_k: int, threshold: float | None, recall: str
     """Raise what an impossible search deserves; see `Memory.search`."""
     if not isinstance(query, str):
         raise TypeError(f"query must be a string, got {type(query).__name__}")
-    if not isinstance(top_k, int):
+    if not isinstance(top_k, int) or isinstance(top_k, bool):
         raise TypeError(f"top_k must be a whole number, got {top_k!r}")
     if top_k < 1:
         raise ValueError(f"top_k must be at least 1, got {top_k}")
+    if threshold is not None and not isinstance(threshold, int | float):
+        raise TypeError(f"threshold must be a number or None, got {threshold!r}")
     if threshold is not None and not 0 <= threshold <= 1:
         raise ValueError(f"threshold must be between 0 and 1, got {threshold}")
     if recall not in ("user", "session"):

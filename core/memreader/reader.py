@@ -120,7 +120,7 @@ class MemReader:
             InputError: Something is of no readable shape; it names the position.
             ModelRequiredError: mode="fine".
         """
-        check_mode(mode or "fast")
+        check_mode("fast" if mode is None else mode)
         inputs = self.normalized(data, type=type, at=at, files_root=files_root, as_text=as_text)
         labels = Labels(user_id, session_id, agent_id, dict(metadata or {}), tag_list(tags))
         return self._report(inputs, labels, self.options.unit or "turn", at=self.time_of(at), progress=progress)
@@ -154,7 +154,7 @@ class MemReader:
             ValueError: Empty `scene_data`, unknown `mode` or `type`, or `info` lacks a field; it is named.
             ModelRequiredError: mode="fine".
 
-        A document that can't be read gives an empty list and a log line; `read` reports it as a value.
+        What can't be read (a damaged document, an image) gives no item and a log line; `read` reports it as a value.
         """
         labels = checked_info(info)
         if type not in (None, "chat", "doc"):
@@ -165,8 +165,9 @@ class MemReader:
         extra = {} if user_name is None else {"user_name": user_name}
         labels = replace(labels, info={**labels.info, **extra}, tags=(*labels.tags, *tag_list(custom_tags)))
         report = self._report(self.normalized(scene_data, type=type), labels, self.options.unit or "window")
-        for failure in report.failures:
-            logger.warning("not read: %s: %s", failure.locator, failure.reason)
+        unread: list[Failure | Dropped] = [*report.failures, *report.dropped]
+        for missed in unread:
+            logger.warning("not read: %s: %s", missed.locator, missed.reason)
         return report.groups
 
     aget_memory = off_loop(get_memory)

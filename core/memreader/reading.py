@@ -164,8 +164,10 @@ def _read_conversation(
     reading.candidates.extend(
         chat_candidates(fresh_messages, fresh_keys, unit=tools.unit, options=tools.options, tokenizer=tools.tokenizer)
     )
-    for key, message in new:
-        reading.dropped.extend(_unread_parts(message))
+    for key, message in reading.messages:
+        if key in reading.fresh:
+            reading.dropped.extend(_unread_parts(message))
+        # Of known messages too: a file that was deleted since is unread again, whatever became of the words around it.
         for file in file_inputs(replace(entry, messages=(message,))):
             if not _read_document(file, tools, unread, reading):
                 # Read again next time, so that the file gets another chance.
@@ -185,21 +187,24 @@ def _unread_parts(message: Message) -> Iterator[Dropped]:
 def _read_document(entry: Document | FileInput, tools: Tools, unread: Unread, reading: InputReading) -> bool:
     """Read a document into `reading` and return whether it could be read; one that is known is not even parsed."""
     try:
-        if isinstance(entry, FileInput):
-            entry = load_file(entry, limits=tools.limits)
-            sha256, path = hashlib.sha256(entry.data or b"").hexdigest(), document_path(entry)
-        else:
-            sha256, path = entry.sha256, entry.doc_path
-        key = document_key(sha256, path)
+        blank = entry if isinstance(entry, Document) else _unparsed(entry, tools.limits)
+        key = document_key(blank.sha256, blank.file_key or blank.doc_path)
+        if key in reading.fresh or key in reading.known:
+            return True
         if not unread({key: None}):
             reading.known.append(key)
             return True
-        document = entry if isinstance(entry, Document) else _parse(entry, tools.limits)
-        if not document.text.strip():
-            raise EmptyDocumentError(name=document.doc_path)
+        document = entry if isinstance(entry, Document) else _parsed(entry, blank, tools.limits)
     except (DocumentError, MissingExtraError, PermissionError) as error:
         name = entry.locator or (entry.name if isinstance(entry, FileInput) else entry.doc_path)
         reading.failures.append(Failure(type(error).__name__, str(error), name))
+        return False
+    if not document.text.strip():
+        empty = EmptyDocumentError(name=document.doc_path)
+        reading.failures.append(Failure(type(empty).__name__, str(empty), entry.locator or document.doc_path))
+        if document.file_key is not None:
+            # Kept all the same: a file that was emptied takes its old words away.
+            reading.documents.append((key, document))
         return False
     reading.documents.append((key, document))
     reading.fresh.add(key)
@@ -211,6 +216,15 @@ def _read_document(entry: Document | FileInput, tools: Tools, unread: Unread, re
     return True
 
 
-def _parse(source: FileInput, limits: ParseLimits) -> Document:
-    document = parse_file(source, limits=limits)
-    return document if source.path is None else replace(document, file_key=os.path.abspath(source.path))
+def _unparsed(source: FileInput, limits: ParseLimits) -> Document:
+    """Return the document of a file without its text: who it is, before the effort of parsing it."""
+    data = load_file(source, limits=limits).data or b""
+    file_key = None if source.path is None else os.path.abspath(source.path)
+    return Document("", document_path(source), hashlib.sha256(data).hexdigest(), file_key=file_key)
+
+
+def _parsed(source: FileInput, blank: Document, limits: ParseLimits) -> Document:
+    try:
+        return replace(parse_file(source, limits=limits), file_key=blank.file_key)
+    except EmptyDocumentError:
+        return blank

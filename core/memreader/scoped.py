@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memreader.ingest import AddReport, Progress
 from memreader.items import TextualMemoryItem
+from memreader.reader import DataType, Mode
 from memreader.twins import off_loop
 from memreader.types import Hit, Scope
 
@@ -34,9 +36,13 @@ class ScopedMemory:
         self,
         data: Any,
         *,
+        mode: Mode | None = None,
+        type: DataType | None = None,
         metadata: Mapping[str, Any] | None = None,
         tags: Sequence[str] = (),
         at: datetime | str | None = None,
+        files_root: str | os.PathLike[str] | None = None,
+        as_text: bool = False,
         progress: Progress | None = None,
     ) -> AddReport:
         """Return what adding `data` did; see `Memory.add`."""
@@ -46,9 +52,13 @@ class ScopedMemory:
             user_id=scope.user_id,
             session_id=scope.session_id,
             agent_id=scope.agent_id,
+            mode=mode,
+            type=type,
             metadata=metadata,
             tags=tags,
             at=at,
+            files_root=files_root,
+            as_text=as_text,
             progress=progress,
         )
 
@@ -67,7 +77,15 @@ class ScopedMemory:
             recall=recall,
         )
 
-    def context(self, query: str, *, max_tokens: int = 800, top_k: int = 10, recall: Recall = "user") -> str:
+    def context(
+        self,
+        query: str,
+        *,
+        max_tokens: int = 800,
+        top_k: int = 10,
+        threshold: float | None = None,
+        recall: Recall = "user",
+    ) -> str:
         """Return the memories found for `query` as one quoted block; see `Memory.context`."""
         scope = self.scope
         return self._memory.context(
@@ -77,6 +95,7 @@ class ScopedMemory:
             agent_id=scope.agent_id,
             max_tokens=max_tokens,
             top_k=top_k,
+            threshold=threshold,
             recall=recall,
         )
 

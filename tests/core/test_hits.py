@@ -20,7 +20,7 @@ FACTS = [
 ]
 
 
-def test_a_question_asked_six_times_takes_one_place(memory: Memory) -> None:
+def test_the_repeats_of_a_question_come_after_its_answer(memory: Memory) -> None:
     memory.add("My wife Ingrid plays the cello.", user_id="ana")
     for day in range(1, 7):
         question = {"role": "user", "content": "What does my wife play?", "chat_time": f"2025-01-0{day}"}
@@ -32,10 +32,20 @@ def test_a_question_asked_six_times_takes_one_place(memory: Memory) -> None:
     ]
 
 
-@pytest.mark.parametrize("top_k", [1, 3, 10])
-def test_above_the_floor_there_are_k_hits_if_k_exist(memory: Memory, top_k: int) -> None:
+@pytest.mark.parametrize("top_k", [1, 3, 8, 12, 20])
+def test_above_the_floor_there_are_k_hits_if_k_exist_repeats_last(memory: Memory, top_k: int) -> None:
     memory.add([f"note number {n} about tea" for n in range(6)] * 2, user_id="ana")
-    assert len(memory.search("note about tea", user_id="ana", top_k=top_k)) == min(top_k, 6)
+    hits = memory.search("note about tea", user_id="ana", top_k=top_k)
+    assert len(hits) == len({hit.item.id for hit in hits}) == min(top_k, 12)
+    assert len({hit.item.memory for hit in hits[:6]}) == min(top_k, 6)
+
+
+def test_the_same_words_on_three_days_are_all_found(memory: Memory) -> None:
+    for day in range(1, 4):
+        run = {"role": "user", "content": "I went running today", "chat_time": f"2025-01-0{day}"}
+        memory.add([run], user_id="ana", session_id=f"s{day}")
+    hits = memory.search("running", user_id="ana", top_k=3)
+    assert sorted(hit.item.metadata.memory_time or "" for hit in hits) == ["2025-01-01", "2025-01-02", "2025-01-03"]
 
 
 def test_scores_never_rise_along_the_hits_and_lie_between_0_and_1(minilm: MiniLMEmbedder) -> None:

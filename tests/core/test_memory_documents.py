@@ -149,14 +149,6 @@ def test_a_file_that_cannot_be_read_is_a_failure_and_the_others_are_stored(memor
     assert len(memory.add([empty, good], user_id="ana").added) == 1
 
 
-def test_a_file_that_became_unreadable_keeps_what_was_read(memory: Memory, tmp_path: Path) -> None:
-    file = write(tmp_path / "note.txt", "The key is blue.")
-    memory.add(file, user_id="ana")
-    file.write_bytes(b"")
-    assert [failure.kind for failure in memory.add(file, user_id="ana").failures] == ["EmptyDocumentError"]
-    assert len(memory.get_all(user_id="ana")) == 1
-
-
 def test_a_missing_file_raises_and_nothing_is_stored(memory: Memory, tmp_path: Path) -> None:
     good = write(tmp_path / "good.txt", "The key is blue.")
     with pytest.raises(FileNotFoundError):

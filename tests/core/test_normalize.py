@@ -101,7 +101,10 @@ def test_values_of_ours_pass_through() -> None:
     file = FileInput("a.md", data=b"words")
     inputs = normalize([item, chat, text, file])
     assert inputs[0] == item
-    assert [given is kept for given, kept in zip([chat, text, file], inputs[1:], strict=True)] == [True] * 3
+    assert isinstance(inputs[1], Conversation)
+    assert [message.content for message in inputs[1].messages] == ["hi"]
+    assert inputs[2] == text
+    assert inputs[3] is file
 
 
 def test_an_item_of_ours_is_kept_under_the_id_its_owner_sees() -> None:

@@ -14,6 +14,7 @@ from memreader.types import Candidate, Document, Message, Span, Window
 FAST_TAG = "mode:fast"
 KEY_LENGTH = 80
 _FIRST_SENTENCE = re.compile(r"[.!?。！？；\n]")  # noqa: RUF100 - the ASCII full stop is a boundary too (READING, Fast)
+_LEADING = re.compile(r"^[^\w\s]+\s*")
 _MARKDOWN = re.compile(r"^(#{1,6} \S|```|\|.*\|$)", re.MULTILINE)
 
 
@@ -93,8 +94,10 @@ def first_sentence(text: str) -> str:
 
     >>> first_sentence("Hi there. How are you?"), first_sentence("我搬到上海了。真好")
     ('Hi there', '我搬到上海了')
+    >>> first_sentence("...and then we left")
+    'and then we left'
     """
-    stripped = text.strip()
+    stripped = _LEADING.sub("", text.strip()) or text.strip()
     match = _FIRST_SENTENCE.search(stripped, 1)
     return (stripped[: match.start()] if match else stripped)[:KEY_LENGTH].strip()
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from hashlib import sha256
+from itertools import accumulate, pairwise
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -30,6 +31,15 @@ def text_document(text: str, frame: Frame, *, doc_path: str | None = None) -> Do
         tags=frame.tags,
         doc_time=frame.time,
     )
+
+
+def own_document(document: Document) -> Document:
+    """Return a Document of ours with its text cleaned, its pages still where they begin."""
+    edges = [*document.page_starts, len(document.text)] if document.page_starts else [0, len(document.text)]
+    pages = [clean(document.text[start:end]) for start, end in pairwise(edges)]
+    starts = tuple(accumulate((len(page) for page in pages[:-1]), initial=0)) if document.page_starts else ()
+    before = clean(document.text[: edges[0]])
+    return replace(document, text=before + "".join(pages), page_starts=tuple(len(before) + start for start in starts))
 
 
 def string_document(text: str, frame: Frame, *, as_text: bool, now: str) -> Document | Conversation:

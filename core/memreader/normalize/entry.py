@@ -156,7 +156,11 @@ def _read_one(kind: str, value: Any, frame: Frame, how: _How, depth: int) -> Ite
     elif isinstance(value, TextualMemoryItem):
         # The id that its owner sees in it is the one it is kept under, though nobody chose it.
         yield value.model_copy(update={"id": value.id})
-    elif isinstance(value, Conversation | Document | FileInput):
+    elif isinstance(value, Conversation):
+        yield _own_conversation(value, frame, how)
+    elif isinstance(value, Document):
+        yield document.own_document(value)
+    elif isinstance(value, FileInput):
         yield value
     else:
         raise InputError(_unreadable(value), locator=frame.locator)
@@ -209,6 +213,16 @@ def _conversation_dict(value: Mapping[str, Any], frame: Frame, how: _How) -> Ite
     if not messages:
         yield Conversation((), locator=inner.locator, metadata=inner.metadata, tags=inner.tags)
     yield from _read_list(((f"{place}[{i}]", one) for i, one in enumerate(messages)), inner, how, depth=1)
+
+
+def _own_conversation(value: Conversation, frame: Frame, how: _How) -> Conversation:
+    """Return a Conversation of ours with its messages checked, cleaned, numbered and dated like any other's."""
+    place = value.locator or frame.locator
+    drafts = [own_message(one, f"{place or ''}.messages[{i}]") for i, one in enumerate(value.messages)]
+    own = Frame(locator=place, metadata=value.metadata, tags=value.tags, time=frame.time)
+    # Once the time of reading, always that one.
+    now = next((one.chat_time for one in value.messages if one.time_inferred and one.chat_time), how.now)
+    return conversation_of(drafts, own, timezone=how.timezone, now=now)
 
 
 def _tags(given: Any, locator: str | None) -> list[str]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from memreader.errors import InputError
 from memreader.normalize import openai
 from memreader.normalize.inline import Inline
 from memreader.normalize.parts import is_any_part, read_content, spoken
 from memreader.text import clean
-from memreader.types import ROLES, Message, Part
+from memreader.types import FLAGS, ROLES, Message, Part
 
 _TIME_KEYS = ("chat_time", "timestamp", "created_at", "create_time", "time", "date")
 _ID_KEYS = ("message_id", "id")
@@ -18,6 +19,8 @@ _PARENT_KEYS = ("parent_id", "parent")
 _NAME_KEYS = ("name", "speaker", "author", "sender", "from", "user_name")
 _CONTENT_KEYS = ("content", "text", "parts", "value", "message")
 _CALL_KEYS = ("tool_calls", "function_call", "refusal", "audio", "reasoning_content", "reasoning")
+
+_FLAG_KEYS = ("hidden", "deleted", "edited", "bot", "sidechain", "inactive_branch")
 
 _ROLE_ALIASES = {
     **dict.fromkeys(("human", "用户"), "user"),
@@ -62,8 +65,16 @@ def part_message(parts: Sequence[Mapping[str, Any]], locator: str | None) -> Dra
 
 
 def own_message(message: Message, locator: str | None) -> Draft:
-    """Return a Message of ours as it is, its words cleaned."""
-    cleaned = replace(message, content=clean(message.content), locator=message.locator or locator)
+    """Return a Message of ours as it is, its words cleaned.
+
+    Raises:
+        InputError: It has a role or a flag that doesn't exist; names the position.
+    """
+    if message.role not in ROLES:
+        raise InputError(f"unknown role {message.role!r:.60}; known are {', '.join(sorted(ROLES))}", locator=locator)
+    _check_flags(message.flags, locator)
+    name = None if message.name is None else clean(message.name).strip() or None
+    cleaned = replace(message, content=clean(message.content), name=name, locator=message.locator or locator)
     return Draft(cleaned, None if message.time_inferred else message.chat_time, is_own=True)
 
 
@@ -71,7 +82,8 @@ def read_message(given: Mapping[str, Any], locator: str | None) -> Draft:
     """Return what a dict says, flagged where it isn't plain speech.
 
     Flags: `context` for system and developer messages, `tool_result` for a tool's answer, `tool_call`, `media_only` and
-    `thinking` for a message that has nothing else and no words.
+    `thinking` for a message that has nothing else and no words; and those the dict gives, as a list `flags` or as
+    `hidden`, `deleted`, `edited`, `bot`, `sidechain` or `inactive_branch` set to True.
 
     Raises:
         InputError: Unknown role, no content, or content that can't be read; names the position.
@@ -87,6 +99,7 @@ def read_message(given: Mapping[str, Any], locator: str | None) -> Draft:
     message = _built(role, parts, locator=locator, name=name, call_id=call_id, is_text=isinstance(content, str))
     message = replace(
         message,
+        flags=message.flags | _given_flags(fields, locator),
         message_id=inline.label(_first(fields, _ID_KEYS), "a message id"),
         parent_id=inline.label(_first(fields, _PARENT_KEYS), "a parent id"),
         raw=inline.raw(given),
@@ -126,6 +139,21 @@ def _flags(role: str, kinds: set[str], *, has_words: bool) -> frozenset[str]:
         elif not flags and "thinking" in kinds:
             flags.add("thinking")
     return frozenset(flags)
+
+
+def _given_flags(fields: Mapping[str, Any], locator: str | None) -> frozenset[str]:
+    listed = fields.get("flags")
+    listed = [listed] if isinstance(listed, str) else listed or ()
+    if not isinstance(listed, list | tuple | set | frozenset):
+        raise InputError(f"'flags' is a {type(listed).__name__}, not a list", locator=locator)
+    _check_flags(listed, locator)
+    return frozenset(listed) | {flag for flag in _FLAG_KEYS if fields.get(flag) is True}
+
+
+def _check_flags(flags: Iterable[Any], locator: str | None) -> None:
+    unknown = [flag for flag in flags if not isinstance(flag, str) or flag not in FLAGS]
+    if unknown:
+        raise InputError(f"unknown flag {unknown[0]!r:.60}; known are {', '.join(sorted(FLAGS))}", locator=locator)
 
 
 def _who(fields: Mapping[str, Any], inline: Inline) -> tuple[str, str | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from memreader.parsing.warm import ask
 from memreader.text import clean
 from memreader.types import Document, FileInput
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -81,7 +83,7 @@ def load_file(source: FileInput, *, limits: ParseLimits = DEFAULT_LIMITS) -> Fil
         OSError: The path can't be opened (missing, not allowed), as `open` raises it.
         ValueError: `source` has neither path nor data.
     """
-    name = source.name or (source.path.name if source.path else "")
+    name = _shown(source.name or (source.path.name if source.path else ""))
     data = source.data if source.data is not None else _read(source.path, name, limits)
     if len(data) > limits.max_input_mb * MB:
         raise _too_large(name, "max_input_mb", limits.max_input_mb)
@@ -89,8 +91,12 @@ def load_file(source: FileInput, *, limits: ParseLimits = DEFAULT_LIMITS) -> Fil
 
 
 def document_path(source: FileInput) -> str:
-    """Return what `doc_path` becomes: the path as given, or the name for bytes."""
-    return str(source.path) if source.path else source.name
+    """Return what `doc_path` becomes: the path as given, or the name for bytes; what is no UTF-8 shows as U+FFFD."""
+    return _shown(str(source.path) if source.path else source.name)
+
+
+def _shown(name: str) -> str:
+    return _SURROGATE.sub("\ufffd", name)
 
 
 def _read(path: Path | None, name: str, limits: ParseLimits) -> bytes:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -16,6 +15,9 @@ from memreader.recall.lexical import is_mostly_cjk
 from memreader.recall.options import RecallOptions
 from memreader.stores import Evidence
 from memreader.types import Hit
+
+LOOK_AHEAD = 10
+"""Times k candidates are looked through for k with different words."""
 
 Fetch: TypeAlias = Callable[[Sequence[int]], Sequence[TextualMemoryItem | None]]
 """Database ids in, items out, in order; None for one that is gone."""
@@ -39,13 +41,13 @@ def rank(
     """Return up to `top_k` hits, best first; [] when the query is below the floor.
 
     A hit's score is its own relevance, comparable across queries, or that of the hit before it if that is less: the
-    order is the fusion's, and scores never rise along it.
+    order is the fusion's, with repeats of the same words last, and scores never rise along it.
 
     Args:
         evidence: What the store found for the query.
         form: Of the query.
         embedder: The one that embedded the query.
-        top_k: At most so many hits; k above the floor if there are k candidates with different words.
+        top_k: At most so many hits; k above the floor if there are k candidates.
         threshold: None for the calibrated floor, 0 for none, else the least score of a hit.
         options: Weights.
         fetch: Gives the items of database ids, None for one that is gone.
@@ -57,10 +59,11 @@ def rank(
     if threshold is None and worth.max() < least_relevance(len(worth), form=form, options=options):
         return []
     fused = fuse(evidence.lexical, evidence.similarity, form=form, options=options)
-    order = np.argsort(-fused, kind="stable")
-    scores = np.minimum.accumulate(worth[order])
+    order = np.argsort(-fused, kind="stable").tolist()
     hits: list[Hit] = []
-    for place, score, item in _distinct(zip(order.tolist(), scores.tolist(), strict=True), evidence, fetch, top_k):
+    score = 1.0
+    for place, item in _varied(order, evidence, fetch, top_k):
+        score = min(score, float(worth[place]))
         if threshold is not None and score < threshold:
             break
         similarity = float(np.clip(evidence.similarity[place], -1.0, 1.0))
@@ -75,18 +78,20 @@ def rank(
     return hits
 
 
-def _distinct(
-    ordered: Iterable[tuple[int, float]], evidence: Evidence, fetch: Fetch, count: int
-) -> Iterator[tuple[int, float, TextualMemoryItem]]:
-    """Yield up to `count` candidates with their items, in order; of those with the same words only the first.
+def _varied(order: Sequence[int], evidence: Evidence, fetch: Fetch, count: int) -> list[tuple[int, TextualMemoryItem]]:
+    """Return up to `count` candidates with their items, best first; what repeats the words of a better one comes last.
 
-    A question asked six times must not take six places: its repeats hide the answer.
+    A question asked six times must not take six places before its answer; but if there is nothing else, it does.
     """
-    remaining = iter(ordered)
-    count = min(count, len(evidence.keys))
+    varied: list[tuple[int, TextualMemoryItem]] = []
+    repeats: list[tuple[int, TextualMemoryItem]] = []
     words: set[str] = set()
-    while len(words) < count and (part := list(islice(remaining, count - len(words)))):
-        for (place, score), item in zip(part, fetch([int(evidence.keys[place]) for place, _ in part]), strict=True):
-            if item is not None and item.memory not in words:
+    for start in range(0, min(len(order), LOOK_AHEAD * count), count):
+        part = order[start : start + count]
+        for place, item in zip(part, fetch([int(evidence.keys[place]) for place in part]), strict=True):
+            if item is not None:
+                (repeats if item.memory in words else varied).append((place, item))
                 words.add(item.memory)
-                yield place, score, item
+        if len(varied) >= count:
+            break
+    return (varied + repeats)[:count]

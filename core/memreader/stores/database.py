@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import threading
@@ -31,6 +32,8 @@ class Database:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "memory.db"
+        if folder.exists() and not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "a memory is kept in a folder, this is a file", str(folder))
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._idle: list[sqlite3.Connection] = []
         self._guard = threading.Lock()

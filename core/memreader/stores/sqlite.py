@@ -44,7 +44,7 @@ class Store:
         self._indexes: dict[str, UserIndex] = {}
         self._index_lock = threading.Lock()
         try:
-            self._remember({"dimension": str(dimension), "embedder": embedder, "lexicon": lexicon})
+            self._remember({"embedder": embedder, "dimension": str(dimension), "lexicon": lexicon})
         except BaseException:
             self._database.close()
             raise
