@@ -15,6 +15,7 @@ PACKAGES := core langchain_memreader llamaindex_memreader
 DEMO_EXTRAS := documents,cli
 DEV_EXTRAS := dev
 PYTEST_ARGS ?=
+LAWS := chunking windows normalize_laws memory_histories user_index postings identity context recall_terms
 PEER ?=
 
 # Peers of the benchmarks that don't install beside our own dependencies.
@@ -105,6 +106,7 @@ test: lint  ## check everything: lint, then all tests, doctests, README and exam
 .PHONY: test-long
 test-long: installed-dev  ## run the stress, crash and fuzz tests that `test` leaves out
 	.venv/bin/python -m pytest -m long $(PYTEST_ARGS)
+	.venv/bin/python -m pytest --hypothesis-profile=long $(addprefix tests/core/test_,$(LAWS:=.py)) $(PYTEST_ARGS)
 
 .PHONY: bench-env
 bench-env:  ## make an environment for one peer of the benchmarks: make bench-env PEER=memos

@@ -8,5 +8,6 @@ import forbid_network
 
 # A busy machine is no bug: no deadline per example.
 settings.register_profile("memreader", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("long", settings.get_profile("memreader"), max_examples=2000)
 settings.load_profile("memreader")
 forbid_network.install()

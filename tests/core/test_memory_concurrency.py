@@ -88,14 +88,15 @@ def test_processes_that_write_into_one_folder_lose_nothing(tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
-def test_a_writer_that_is_killed_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rounds", [4, pytest.param(60, marks=pytest.mark.long)])
+def test_a_writer_that_is_killed_loses_nothing_it_acknowledged(tmp_path: Path, rounds: int) -> None:
     folder = tmp_path / "mem"
     acknowledged: set[str] = set()
-    for round_ in range(4):
+    for round_ in range(rounds):
         writer = start(folder, f"round {round_}", 100_000)
         assert writer.stdout is not None
         assert writer.stdout.readline() == "ready\n"
-        time.sleep(0.15 + 0.07 * round_)
+        time.sleep(0.15 + 0.07 * (round_ % 4))
         os.kill(writer.pid, signal.SIGKILL)
         written = writer.stdout.read()
         writer.stdout.close()

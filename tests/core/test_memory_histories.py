@@ -32,7 +32,7 @@ def edit(chat: list[dict[str, Any]], chance: random.Random) -> None:
         chance.choice(known)["content"] = f"edited {chance.randint(0, 999)}"
 
 
-@settings(max_examples=8)
+@settings(max_examples=settings().max_examples // 12)
 @given(seeds)
 def test_turns_are_there_at_their_place_unless_they_were_deleted(seed: int) -> None:
     chance = random.Random(seed)
@@ -76,7 +76,7 @@ def assert_turns(
         assert {hit.item.memory for hit in hits} == {item.memory for item in items}
 
 
-@settings(max_examples=10)
+@settings(max_examples=settings().max_examples // 10)
 @given(
     seeds,
     st.sampled_from(

@@ -253,4 +253,4 @@ def _unreadable(value: Any) -> str:
         hint = "; turn it into dicts with langchain_memreader.from_langchain or llamaindex_memreader.from_llama_index"
     elif isinstance(value, Iterable):
         hint = "; pass a list"
-    return f"a {type(value).__name__} can't be read{hint}; accepted are {known}"
+    return f"a value of type {type(value).__name__} can't be read{hint}; accepted are {known}"
