@@ -6,6 +6,7 @@ import asyncio
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -90,12 +91,11 @@ class Memory:
     def in_memory(cls, **options: Any) -> Memory:
         """Return a memory in a temporary folder that goes when it is closed; takes the options of `open`."""
         folder = tempfile.TemporaryDirectory(prefix="memreader-", ignore_cleanup_errors=True)
-        try:
+        with ExitStack() as undo:
+            undo.callback(folder.cleanup)
             memory = cls.open(folder.name, **options)
-        except BaseException:
-            folder.cleanup()
-            raise
-        memory._folder = folder
+            memory._folder = folder
+            undo.pop_all()
         return memory
 
     @property

@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.resources import files
 from pathlib import Path
 from uuid import uuid4
@@ -45,15 +45,14 @@ class Database:
             self._writer = self._connect()
         except sqlite3.DatabaseError as error:
             raise self._refused(error) from error
-        try:
-            self._prepare()
-            self._use_wal()
-        except sqlite3.DatabaseError as error:
-            self.close()
-            raise self._refused(error) from error
-        except BaseException:
-            self.close()
-            raise
+        with ExitStack() as undo:
+            undo.callback(self.close)
+            try:
+                self._prepare()
+                self._use_wal()
+            except sqlite3.DatabaseError as error:
+                raise self._refused(error) from error
+            undo.pop_all()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -106,11 +105,11 @@ class Database:
             try:
                 yield self._writer
                 self._writer.execute("COMMIT")
-            except BaseException:
-                # SQLite has rolled back by itself after some errors, a full disk among them.
+            finally:
+                # After a commit there is nothing to roll back, nor after errors on which SQLite did so by itself, a
+                # full disk among them.
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
-                raise
 
     def close(self) -> None:
         """Close every connection, after the write that is under way; a second call does nothing."""
@@ -126,14 +125,13 @@ class Database:
         connection = sqlite3.connect(
             self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, cached_statements=256
         )
-        try:
+        with ExitStack() as undo:
+            undo.callback(connection.close)
             # NORMAL in WAL: survives kill -9; a power loss may drop the last commits, never damage the file.
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA secure_delete = ON")
-        except BaseException:
-            connection.close()
-            raise
+            undo.pop_all()
         return connection
 
     def _use_wal(self) -> None:

@@ -6,6 +6,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -43,11 +44,10 @@ class Store:
         self._database = Database(folder)
         self._indexes: dict[str, UserIndex] = {}
         self._index_lock = threading.Lock()
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._database.close)
             self._remember({"embedder": embedder, "dimension": str(dimension), "lexicon": lexicon})
-        except BaseException:
-            self._database.close()
-            raise
+            undo.pop_all()
 
     def close(self) -> None:
         """Close the files; a second call does nothing."""
