@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.retrievers import PEERS
+from benchmarks.peers.retrievers import peers
 from benchmarks.table import NOT_INSTALLED, show
 
 DEPTH = 20
@@ -191,6 +191,9 @@ def measure(
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare this benchmark's own options."""
     parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="a LoCoMo JSON file")
+    parser.add_argument(
+        "--peer-depth", type=int, default=DEPTH, metavar="N", help="turns that a fused retriever fetches"
+    )
 
 
 def main(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -204,7 +207,7 @@ def main(arguments: argparse.Namespace) -> dict[str, Any]:
         "memreader, BM25 alone (floor)": measure(samples, bm25_alone, embedder),
     }
     if not arguments.no_peers:
-        for name, peer in PEERS.items():
+        for name, peer in peers(arguments.peer_depth).items():
             try:
                 results[name] = measure(samples, peer, embedder)
             except ImportError:

@@ -7,7 +7,6 @@ from typing import Any
 
 Search = Callable[[str, int], Sequence[str]]
 Peer = Callable[[Any, Any], Iterator[Search]]
-DEPTH = 20
 
 
 def bm25s_default(sample: Any, _: Any) -> Iterator[Search]:
@@ -39,7 +38,7 @@ def langchain_faiss(sample: Any, embedder: Any) -> Iterator[Search]:
     yield lambda question, k: [found.metadata["id"] for found in store.similarity_search(question, k=k)]
 
 
-def _llamaindex(sample: Any, embedder: Any) -> tuple[Any, Any, Any]:
+def _llamaindex(sample: Any, embedder: Any, depth: int) -> tuple[Any, Any, Any]:
     from llama_index.core import VectorStoreIndex
     from llama_index.core.schema import TextNode
     from llama_index.retrievers.bm25 import BM25Retriever
@@ -49,8 +48,8 @@ def _llamaindex(sample: Any, embedder: Any) -> tuple[Any, Any, Any]:
     nodes = [TextNode(text=turn.spoken, id_=turn.turn_id) for turn in sample.turns]
     model = MemReaderEmbedding(embedder=embedder)
     index = VectorStoreIndex(nodes, embed_model=model)
-    dense = index.as_retriever(similarity_top_k=DEPTH)
-    lexical = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=min(DEPTH, len(nodes)))
+    dense = index.as_retriever(similarity_top_k=min(depth, len(nodes)))
+    lexical = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=min(depth, len(nodes)))
     return dense, lexical, model
 
 
@@ -58,22 +57,19 @@ def _ids(retriever: Any) -> Search:
     return lambda question, k: [found.node.node_id for found in retriever.retrieve(question)[:k]]
 
 
-def llamaindex_vector(sample: Any, embedder: Any) -> Iterator[Search]:
-    """LlamaIndex's default vector index."""
-    yield _ids(_llamaindex(sample, embedder)[0])
+def _llamaindex_alone(place: int, depth: int) -> Peer:
+    def peer(sample: Any, embedder: Any) -> Iterator[Search]:
+        yield _ids(_llamaindex(sample, embedder, depth)[place])
+
+    return peer
 
 
-def llamaindex_bm25(sample: Any, embedder: Any) -> Iterator[Search]:
-    """LlamaIndex's BM25 retriever."""
-    yield _ids(_llamaindex(sample, embedder)[1])
-
-
-def _fusion(mode: str) -> Peer:
+def _fusion(mode: str, depth: int) -> Peer:
     def peer(sample: Any, embedder: Any) -> Iterator[Search]:
         from llama_index.core.llms import MockLLM
         from llama_index.core.retrievers import QueryFusionRetriever
 
-        dense, lexical, _ = _llamaindex(sample, embedder)
+        dense, lexical, _ = _llamaindex(sample, embedder, depth)
         # One query: no model rewrites it, the mock is never asked.
         yield _ids(
             QueryFusionRetriever(
@@ -81,7 +77,7 @@ def _fusion(mode: str) -> Peer:
                 llm=MockLLM(),
                 mode=mode,
                 num_queries=1,
-                similarity_top_k=DEPTH,
+                similarity_top_k=depth,
                 use_async=False,
             )
         )
@@ -89,11 +85,13 @@ def _fusion(mode: str) -> Peer:
     return peer
 
 
-PEERS: dict[str, Peer] = {
-    "LangChain FAISS": langchain_faiss,
-    "LlamaIndex vector": llamaindex_vector,
-    "bm25s": bm25s_default,
-    "LlamaIndex BM25": llamaindex_bm25,
-    "LlamaIndex fusion RRF": _fusion("reciprocal_rerank"),
-    "LlamaIndex fusion relative": _fusion("relative_score"),
-}
+def peers(depth: int) -> dict[str, Peer]:
+    """Return the peers by name; LlamaIndex's retrievers fetch `depth` turns each, before they are fused."""
+    return {
+        "LangChain FAISS": langchain_faiss,
+        "LlamaIndex vector": _llamaindex_alone(0, depth),
+        "bm25s": bm25s_default,
+        "LlamaIndex BM25": _llamaindex_alone(1, depth),
+        "LlamaIndex fusion RRF": _fusion("reciprocal_rerank", depth),
+        "LlamaIndex fusion relative": _fusion("relative_score", depth),
+    }

@@ -34,32 +34,21 @@ def is_broad(kind: ast.expr | None) -> bool:
     return any(one is None or ast.unparse(one).rpartition(".")[2] in BROAD for one in kinds)
 
 
-def passes_on(handler: ast.ExceptHandler) -> bool:
-    """Tell whether a handler only tidies up: it ends in a bare `raise` and leaves in no other way."""
-    last = handler.body[-1]
-    ways_out = (ast.Return, ast.Break, ast.Continue)
-    return (
-        isinstance(last, ast.Raise)
-        and last.exc is None
-        and not any(isinstance(inner, ways_out) for statement in handler.body for inner in ast.walk(statement))
-    )
-
-
-def swallows_all(node: ast.ExceptHandler | ast.Call) -> bool:
-    """Tell whether this `except`, or this call of `contextlib.suppress`, lets no exception through."""
+def catches_all(node: ast.ExceptHandler | ast.Call) -> bool:
+    """Tell whether this `except`, or this call of `contextlib.suppress`, takes every exception."""
     if isinstance(node, ast.ExceptHandler):
-        return is_broad(node.type) and not passes_on(node)
+        return is_broad(node.type)
     return ast.unparse(node.func).rpartition(".")[2] == "suppress" and any(is_broad(kind) for kind in node.args)
 
 
 def broad_excepts(source: str, file: str) -> Iterator[BroadExcept]:
-    """Yield every place of `source` that swallows all exceptions, `contextlib.suppress(Exception)` too."""
+    """Yield every place of `source` that catches all exceptions, even to raise them again, or to suppress them."""
     lines = source.splitlines()
 
     def visit(node: ast.AST, function: str) -> Iterator[BroadExcept]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             function = node.name
-        if isinstance(node, ast.ExceptHandler | ast.Call) and swallows_all(node):
+        if isinstance(node, ast.ExceptHandler | ast.Call) and catches_all(node):
             yield BroadExcept(file, node.lineno, function, permitted=PERMIT in lines[node.lineno - 1])
         for child in ast.iter_child_nodes(node):
             yield from visit(child, function)
@@ -89,6 +78,7 @@ def found() -> list[BroadExcept]:
         "try: x()\nexcept* Exception: pass",
         "try: x()\nexcept Exception as error: raise ValueError(1) from error",
         "def f():\n  try: x()\n  except Exception:\n    if y: return 1\n    raise",
+        "try: x()\nexcept BaseException:\n    tidy_up()\n    raise",
         "import contextlib\nwith contextlib.suppress(Exception): x()",
         "import builtins\ntry: x()\nexcept builtins.Exception: pass",
     ],
@@ -101,10 +91,10 @@ def test_the_search_sees_every_spelling_of_a_broad_except(source: str) -> None:
     "source",
     [
         "try: x()\nexcept (ValueError, KeyError): pass",
-        "try: x()\nexcept BaseException:\n    tidy_up()\n    raise",
+        "with ExitStack() as undo:\n  undo.callback(tidy_up)\n  x()\n  undo.pop_all()",
     ],
 )
-def test_a_narrow_except_is_none_and_neither_is_one_that_tidies_up_and_raises_again(source: str) -> None:
+def test_a_narrow_except_is_none_and_neither_is_an_exit_stack(source: str) -> None:
     assert list(broad_excepts(source, "x.py")) == []
 
 
