@@ -10,7 +10,7 @@ class RecallOptions:
     """Weights of the fusion and of the relevance floor.
 
     The fused score is `lexical_weight * bm25 / max(bm25) + w * z(cosine) / 5`, with w by the query's script. On the
-    five LoCoMo conversations that w was chosen on, BM25 alone finds 62.6 % of the evidence in ten turns, the cosine alone
+    five LoCoMo conversations that w was chosen on, BM25 alone finds 62.6 % of the evidence in ten turns, cosine alone
     48.7 %, the fusion 68.9 % (`python -m benchmarks locomo`).
     """
 
