@@ -12,8 +12,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-Vectors = npt.NDArray[np.float32]
-"""float32, shape (n, d)."""
+from memreader.items import TextualMemoryItem
+from memreader.records import Batch, Changes, Deleted, Entity, Keys, Relation, Selection, Version, Written
+from memreader.types import Vectors as Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,4 +112,122 @@ class Tokenizer(Protocol):
 
         The last equals `len(text.encode())`; an empty text gives an empty array.
         """
+        ...
+
+
+@runtime_checkable
+class ItemStore(Protocol):
+    """The truth: messages, documents and items of many users. What a call returns is durable.
+
+    Every method takes the user's id, compares it exactly, and treats what is another user's as absent.
+    """
+
+    def write(self, batch: Batch) -> Written:
+        """Write everything in `batch`, or nothing.
+
+        A message gets the next position of its session, or keeps the one it has; `index` in the chat sources of the
+        items follows. A document under a known `doc_key` with another source key takes the old one's items away, and so
+        does a message under a known source key with another digest. An id that is there is kept, unless the record
+        `replaces` it.
+        """
+        ...
+
+    def read(self, user_id: str, selection: Selection, *, limit: int = -1, offset: int = 0) -> list[TextualMemoryItem]:
+        """Return the items that the selection means, in the order in which they were first added; -1 is no limit."""
+        ...
+
+    def fetch(self, user_id: str, ids: Sequence[str] | Keys) -> list[TextualMemoryItem | None]:
+        """Return items by id, or by the store's own numbers (an int64 array), in the order asked; None where absent."""
+        ...
+
+    def delete(self, user_id: str, doomed: Sequence[str] | Selection, *, cause: str = "delete") -> Deleted:
+        """Delete items by id or by selection, with all words of theirs: vectors, terms, earlier versions, and what of
+        their messages and documents no other item cites. Adding their sources again brings them back.
+        """
+        ...
+
+    def changes(self, user_id: str, after: int, *, limit: int) -> Changes:
+        """Return what changed after a change sequence number, at most `limit` items; 0 is from the beginning."""
+        ...
+
+    def history(self, user_id: str, item_id: str) -> list[Version]:
+        """Return the versions of an item, oldest first; [] for an id that never was."""
+        ...
+
+
+@runtime_checkable
+class VectorIndex(Protocol):
+    """Row-numbered unit vectors of one user; exact. Rows are never moved or removed; the owner leaves out dead ones.
+
+    Not thread-safe: the owner keeps `add` apart from everything else.
+    """
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Length of every vector."""
+        ...
+
+    def add(self, vectors: Vectors) -> None:
+        """Append rows, float32, shape (n, dimension).
+
+        Raises:
+            DimensionMismatchError: The vectors have another length.
+        """
+        ...
+
+    def similarities(self, query: Vectors, rows: Keys | None = None) -> Vectors:
+        """Return the cosine of `query`, shape (dimension,), with each of `rows` (all when None), in their order.
+
+        Raises:
+            DimensionMismatchError: The query has another length.
+        """
+        ...
+
+    def vectors(self) -> Vectors:
+        """Return a copy of all rows, shape (len, dimension)."""
+        ...
+
+
+@runtime_checkable
+class PostingIndex(Protocol):
+    """Which rows of one user hold which terms, and how often."""
+
+    def extend(self, rows: Keys, terms: Keys, counts: Keys) -> None:
+        """Append postings, arrays of equal length; rows ascend within a call and from call to call."""
+        ...
+
+    def get(self, term: int) -> tuple[Keys, Keys]:
+        """Return the rows that hold `term`, ascending, and its occurrences in each; both empty for an unknown term."""
+        ...
+
+    def arrays(self) -> tuple[Keys, Keys, Keys]:
+        """Return everything as rows, terms and counts, from which `extend` makes an equal index."""
+        ...
+
+
+@runtime_checkable
+class GraphStore(Protocol):
+    """Entities that a user's items mention, and relations that they state; gone with the items that brought them.
+
+    Items come in through `ItemStore.write`: `metadata.entities`, and the record's relations.
+    """
+
+    def entities(self, user_id: str, *, limit: int = -1, offset: int = 0) -> list[Entity]:
+        """Return the user's entities, those that most items mention first, then by name."""
+        ...
+
+    def mentions(self, user_id: str, names: Sequence[str]) -> list[str]:
+        """Return the ids of the items that mention any of these names, in any spelling, oldest first, each once."""
+        ...
+
+    def neighbours(self, user_id: str, name: str) -> list[Entity]:
+        """Return the entities that an item mentions or relates together with this one, the most frequent first."""
+        ...
+
+    def relations(self, user_id: str, name: str | None = None) -> list[Relation]:
+        """Return the relations that have this name as head or tail, or all of them, oldest first."""
         ...

@@ -7,8 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
 if TYPE_CHECKING:
     from memreader.items import SourceMessage, TextualMemoryItem
+
+Vectors: TypeAlias = npt.NDArray[np.float32]
+"""float32, shape (n, d)."""
 
 Role = Literal["user", "assistant", "system", "developer", "tool", "function", "participant"]
 ROLES: frozenset[str] = frozenset({"user", "assistant", "system", "developer", "tool", "function", "participant"})

@@ -1,6 +1,6 @@
 """Where memories are kept: SQLite is the truth, FAISS and postings in memory are its index."""
 
-from memreader.stores.records import Batch, DocumentRecord, ItemRecord, MessageRecord, Written
+from memreader.records import Batch, DocumentRecord, ItemRecord, MessageRecord, Written
 from memreader.stores.sqlite import Store
 from memreader.stores.user_index import Evidence
 

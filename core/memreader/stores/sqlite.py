@@ -14,8 +14,8 @@ import numpy as np
 from memreader.errors import DimensionMismatchError, EmbedderMismatchError
 from memreader.items import TextualMemoryItem, TextualMemoryMetadata
 from memreader.ports import Vectors
+from memreader.records import Batch, DocumentRecord, ItemRecord, MessageRecord, Written
 from memreader.stores.database import Database
-from memreader.stores.records import Batch, DocumentRecord, ItemRecord, MessageRecord, Written
 from memreader.stores.user_index import Evidence, UserIndex
 
 _OF_SOURCE = "item_sources CROSS JOIN items ON items.id = item"

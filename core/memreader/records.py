@@ -1,0 +1,180 @@
+"""What goes into a store in one transaction, what came of it, and what its indexes are kept in step with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from memreader.filters import Filter
+from memreader.items import TextualMemoryItem
+from memreader.types import Document, Message, Vectors
+
+Keys: TypeAlias = npt.NDArray[np.int64]
+"""A store's own numbers of items, int64; an item keeps its number for life, and a number is never used again."""
+Label: TypeAlias = tuple[str | None, str | None, str, str, str | None]
+"""session_id, agent_id, visibility, status, source of one item: what a search without filters looks at."""
+Event = Literal["add", "update", "delete", "replace"]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRecord:
+    """A message to keep, under its source key."""
+
+    message: Message
+    source_key: str
+    digest: str
+    """Of what is said; another digest under the same key is an edit."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRecord:
+    """A parsed document to keep. The same `doc_key` with another `source_key` replaces the old document's items."""
+
+    document: Document
+    doc_key: str
+    source_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRecord:
+    """An item to keep, with all that finding it needs."""
+
+    item: TextualMemoryItem
+    vector: Vectors
+    """float32, shape (d,), unit length."""
+    terms: Mapping[int, int]
+    """Term id -> occurrences."""
+    source_keys: tuple[str, ...] = ()
+    replaces: bool = False
+    """Whether an item of this id with other content is replaced (a caller's item) or kept (one that we made)."""
+    relations: tuple[tuple[str, str, str], ...] = ()
+    """Head, relation, tail, as the item states them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One write: everything in it becomes durable together, or nothing."""
+
+    user_id: str
+    session_id: str | None = None
+    messages: tuple[MessageRecord, ...] = ()
+    documents: tuple[DocumentRecord, ...] = ()
+    items: tuple[ItemRecord, ...] = ()
+    read: tuple[str, ...] = ()
+    """Source keys that were read completely."""
+    reading_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write did, ids in the order of the batch."""
+
+    added: list[str] = field(default_factory=list)
+    existing: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+    """Items that went because their document or message changed, or because `added` holds a new one of their id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which of a user's items are meant; every condition given must hold."""
+
+    session_id: str | None = None
+    agent_id: str | None = None
+    where: Filter | None = None
+    message_id: str | None = None
+    """Items made from a message of this id."""
+    document: str | None = None
+    """Items made from a document of this `doc_path` or absolute path."""
+
+    @property
+    def by_source(self) -> bool:
+        """Whether the items' sources are asked about."""
+        return self.message_id is not None or self.document is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What a deletion took away."""
+
+    ids: list[str] = field(default_factory=list)
+    """Ids of the items that were there and are gone, in the order asked, else oldest first."""
+    messages: int = 0
+    """Messages whose words were erased, wholly or in part."""
+    documents: int = 0
+    """Documents whose words were erased, wholly or in part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One step in the life of an item."""
+
+    version: int
+    event: Event
+    at: str
+    """When it was recorded, ISO 8601."""
+    item: TextualMemoryItem | None
+    """The item from then on; None after a deletion and for every version before one: deleted words are gone."""
+    cause: str = ""
+    """Why, in words: "update", "delete", "delete_by_source", "the document changed", ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What happened to a user's items since a change sequence number; arrays of n items, oldest change first."""
+
+    seq: int
+    """Number of the last change in here; ask again from it."""
+    more: bool
+    """Whether there are changes after `seq` already."""
+    restart: bool
+    """Whether everything known before is void: the user's memories were erased, or the store was reindexed."""
+    gone: Keys
+    """Items to forget, those of `keys` that may be known in an older version included."""
+    keys: Keys
+    """Items that are new or changed, shape (n,)."""
+    vectors: Vectors
+    """Shape (n, d)."""
+    sizes: npt.NDArray[np.int64]
+    """How many different terms each item has, shape (n,)."""
+    terms: npt.NDArray[np.int64]
+    """Term ids of the first item, then of the second, ...; shape (sum(sizes),)."""
+    counts: npt.NDArray[np.int64]
+    """Occurrences of each of `terms`."""
+    labels: tuple[Label, ...]
+    """n of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A person, place or thing that a user's items name."""
+
+    name: str
+    """As it was first written."""
+    key: str
+    """What makes two spellings one: folded case and width, single spaces."""
+    items: int
+    """How many items mention it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A statement between two entities, by an item."""
+
+    head: str
+    relation: str
+    tail: str
+    item_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeReport:
+    """Whether nothing of what was deleted is left in the files."""
+
+    complete: bool
+    reason: str = ""
+    """What stood in the way; then call purge again later."""
