@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memreader.items import TextualMemoryItem
-from memreader.records import Batch, Changes, Deleted, Entity, Keys, Relation, Selection, Version, Written
+from memreader.records import Batch, Changes, Entity, Keys, Relation, Selection, Version, Written
 from memreader.types import Vectors as Vectors
 
 
@@ -125,24 +125,33 @@ class ItemStore(Protocol):
     def write(self, batch: Batch) -> Written:
         """Write everything in `batch`, or nothing.
 
+        A deletion takes all words with it: vectors, terms, earlier versions, and what of the messages and documents no
+        other item cites; adding these again brings them back.
+
         A message gets the next position of its session, or keeps the one it has; `index` in the chat sources of the
         items follows. A document under a known `doc_key` with another source key takes the old one's items away, and so
         does a message under a known source key with another digest. An id that is there is kept, unless the record
         `replaces` it.
+
+        Raises:
+            ItemExistsError: The batch has `refuse_known` and an item of it is there.
+            DimensionMismatchError: A vector has another length than the store's.
         """
         ...
 
-    def read(self, user_id: str, selection: Selection, *, limit: int = -1, offset: int = 0) -> list[TextualMemoryItem]:
-        """Return the items that the selection means, in the order in which they were first added; -1 is no limit."""
+    def find(self, user_id: str, selection: Selection, *, limit: int = -1, offset: int = 0) -> Keys:
+        """Return the numbers of the items that the selection means, in the order of their first add; -1: no limit."""
         ...
 
     def fetch(self, user_id: str, ids: Sequence[str] | Keys) -> list[TextualMemoryItem | None]:
-        """Return items by id, or by the store's own numbers (an int64 array), in the order asked; None where absent."""
+        """Return items by id, or by number (an int64 array), in the order asked; None where absent."""
         ...
 
-    def delete(self, user_id: str, doomed: Sequence[str] | Selection, *, cause: str = "delete") -> Deleted:
-        """Delete items by id or by selection, with all words of theirs: vectors, terms, earlier versions, and what of
-        their messages and documents no other item cites. Adding their sources again brings them back.
+    def unread(self, user_id: str, sources: Mapping[str, str | None], reading_key: str) -> set[str]:
+        """Return the source keys whose reading is still to be done, given source key -> digest (None: not compared).
+
+        It is when no batch with this reading key has `read` it, when the message was kept with another digest (it was
+        edited), or when an item that goes because of such an edit was also made from it.
         """
         ...
 

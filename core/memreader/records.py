@@ -53,30 +53,8 @@ class ItemRecord:
     """Whether an item of this id with other content is replaced (a caller's item) or kept (one that we made)."""
     relations: tuple[tuple[str, str, str], ...] = ()
     """Head, relation, tail, as the item states them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """One write: everything in it becomes durable together, or nothing."""
-
-    user_id: str
-    session_id: str | None = None
-    messages: tuple[MessageRecord, ...] = ()
-    documents: tuple[DocumentRecord, ...] = ()
-    items: tuple[ItemRecord, ...] = ()
-    read: tuple[str, ...] = ()
-    """Source keys that were read completely."""
-    reading_key: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What a write did, ids in the order of the batch."""
-
-    added: list[str] = field(default_factory=list)
-    existing: list[str] = field(default_factory=list)
-    replaced: list[str] = field(default_factory=list)
-    """Items that went because their document or message changed, or because `added` holds a new one of their id."""
+    base_version: int | None = None
+    """Replace only this version of the item; if it has another, or is gone, the record is left in `conflicts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +64,34 @@ class Selection:
     session_id: str | None = None
     agent_id: str | None = None
     where: Filter | None = None
+    source_keys: tuple[str, ...] | None = None
+    """Items made from any of these sources."""
     message_id: str | None = None
-    """Items made from a message of this id."""
+    """Items made from a message of this id, in `session_id` if that is given too."""
     document: str | None = None
     """Items made from a document of this `doc_path` or absolute path."""
 
-    @property
-    def by_source(self) -> bool:
-        """Whether the items' sources are asked about."""
-        return self.message_id is not None or self.document is not None
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One write: everything in it becomes durable together, or nothing. Deletions come first."""
+
+    user_id: str
+    session_id: str | None = None
+    doomed: tuple[str, ...] | Selection | None = None
+    """Ids of the items to delete, or which they are; an empty selection means everything of the user."""
+    cause: str = "delete"
+    """Why they are deleted, for the history."""
+    traceless: bool = False
+    """Whether the history forgets them too (delete_all), or keeps that there was something."""
+    messages: tuple[MessageRecord, ...] = ()
+    documents: tuple[DocumentRecord, ...] = ()
+    items: tuple[ItemRecord, ...] = ()
+    read: tuple[str, ...] = ()
+    """Source keys that were read completely."""
+    reading_key: str = ""
+    refuse_known: bool = False
+    """Whether an item whose id is there already makes the whole write fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +104,19 @@ class Deleted:
     """Messages whose words were erased, wholly or in part."""
     documents: int = 0
     """Documents whose words were erased, wholly or in part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write did, ids in the order of the batch."""
+
+    added: list[str] = field(default_factory=list)
+    existing: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+    """Items that went because their document or message changed, or because `added` holds a new one of their id."""
+    conflicts: list[str] = field(default_factory=list)
+    """Items that were not replaced: they have another version than `base_version`, or are gone."""
+    deleted: Deleted = field(default_factory=Deleted)
 
 
 @dataclass(frozen=True, slots=True)
