@@ -34,7 +34,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         chosen = name in given[:1]
         modules[name] = importlib.import_module(f"benchmarks.{name}") if chosen else None
         command = commands.add_parser(name, help=_summary(name), description=_summary(name))
-        command.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+        command.add_argument(
+            "--json",
+            nargs="?",
+            const=True,
+            metavar="FILE",
+            help="print one JSON object instead of a table, or write it",
+        )
         command.add_argument("--no-peers", action="store_true", help="measure this library and the floor only")
         if module := modules[name]:
             module.add_arguments(command)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 NOT_INSTALLED = "not installed"
@@ -15,12 +16,15 @@ Results = Mapping[str, Mapping[str, Any] | str]
 def show(title: str, results: Results, arguments: argparse.Namespace, *, notes: Sequence[str] = ()) -> dict[str, Any]:
     """Print `results`, a row per system and a column per measure, and return them with the title.
 
-    With `arguments.json` the same is printed as one JSON object and nothing else.
+    With `arguments.json` the same is printed as one JSON object and nothing else; if that is a file's name, it is
+    written there beside the table.
     """
     report = {"benchmark": title, "results": dict(results), "notes": list(notes)}
-    if arguments.json:
+    if arguments.json is True:
         print(json.dumps(report, ensure_ascii=False))
         return report
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     columns: dict[str, None] = {}
     for row in results.values():
         if isinstance(row, Mapping):

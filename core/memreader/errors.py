@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
+import errno as errno_codes
 import importlib
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +23,25 @@ class InputError(MemReaderError, ValueError):
     def __init__(self, message: str, *, locator: str | None = None) -> None:
         self.locator = locator
         super().__init__(f"{message} (at input{locator})" if locator else message)
+
+
+class FilterError(InputError):
+    """A filter can't be understood; `locator` names the position in it, such as `['$or'][1]['tags']`.
+
+    `given` is the word that isn't one of `allowed`, and `near` the one of them most like it; None where there is none.
+    """
+
+    def __init__(self, problem: str, *, locator: str = "", given: object = None, allowed: Sequence[str] = ()) -> None:
+        self.given = given if isinstance(given, str) else None
+        self.allowed = tuple(allowed)
+        spelled = {word.lower(): word for word in self.allowed}
+        # Cut, since likeness is found in quadratic time.
+        near = difflib.get_close_matches(self.given[:60].lower(), spelled, 1) if self.given else []
+        self.near = spelled[near[0]] if near else None
+        choice = f" Allowed here: {', '.join(self.allowed)}." if allowed else ""
+        hint = f" Did you mean {self.near!r}?" if self.near else ""
+        super().__init__(f"filter{locator}: {problem}.{choice}{hint}")
+        self.locator = locator
 
 
 class LooksLikePathError(InputError):
@@ -72,7 +94,8 @@ class EmbedderMismatchError(MemReaderError, ValueError):
         self.given = given
         super().__init__(
             f"this store was built with {stored}, but was opened with {given}. "
-            "Open it with the embedder it was built with, or add the sources to a new store with the other one."
+            "Open it with the embedder it was built with, or go over to the other one: "
+            "Memory.open(folder, embedder=..., reindex=True), or admin.reindex(embedder)."
         )
 
 
@@ -161,6 +184,17 @@ class ParserCrashedError(DocumentError):
     remedy = "The file is probably damaged; try to save it again in its own program."
 
 
+class ArchiveError(MemReaderError, ValueError):
+    """A dump or an archive is not what it should be; `where` names the position in it."""
+
+    def __init__(self, *, path: str, problem: str, remedy: str, where: str = "") -> None:
+        self.path = path
+        self.problem = problem
+        self.remedy = remedy
+        self.where = where
+        super().__init__(f"{path}{' at ' + where if where else ''}: {problem}. {remedy}")
+
+
 class StoreError(MemReaderError):
     """The store on disk can't do what was asked."""
 
@@ -193,6 +227,103 @@ class StoreCorruptError(StoreError, ValueError):
         self.path = path
         self.detail = detail
         super().__init__(f"{path} can't be opened as a memory store: {detail}. Restore a copy, or use another folder.")
+
+
+class StoreFullError(StoreError, OSError):
+    """There was no room to write: a full disk, a quota, or a limit on the size of files. The write was taken back."""
+
+    errno = errno_codes.ENOSPC
+
+    def __init__(self, *, path: str, detail: str) -> None:
+        self.path = path
+        self.detail = detail
+        super().__init__(
+            f"{path} can't grow: {detail}. Nothing of this write was kept, all that was there is. "
+            "Free some space or raise the limit, then write again."
+        )
+
+
+class StoreReadOnlyError(StoreError, PermissionError):
+    """The folder or a file in it must not be read or written by this user."""
+
+    errno = errno_codes.EACCES
+
+    def __init__(self, *, path: str, detail: str) -> None:
+        self.path = path
+        self.detail = detail
+        super().__init__(
+            f"{path} can't be used for a memory: {detail}. Give the user who runs this the right to read and write the "
+            "folder and every file in it, or use another folder."
+        )
+
+
+class StoreIOError(StoreError, OSError):
+    """The disk, or what happened to the files, let a read or a write fail."""
+
+    errno = errno_codes.EIO
+
+    def __init__(self, *, path: str, detail: str) -> None:
+        self.path = path
+        self.detail = detail
+        super().__init__(
+            f"{path} can't be read or written: {detail}. Check disk and folder, then open the memory again."
+        )
+
+
+class NetworkFolderError(StoreError, OSError):
+    """The folder is on a file system over which the processes of one machine can't share memory, or not safely."""
+
+    errno = errno_codes.EOPNOTSUPP
+
+    def __init__(self, *, path: str, filesystem: str, mount_point: str = "") -> None:
+        self.path = path
+        self.filesystem = filesystem
+        self.mount_point = mount_point
+        where = f" (mounted at {mount_point})" if mount_point else ""
+        super().__init__(
+            f"{path} is on {filesystem}{where}. A memory needs a local disk: its write-ahead log is shared in memory "
+            "between processes, and over a network some would miss what others write. Use a folder on a local disk."
+        )
+
+
+class StoreForkedError(StoreError, RuntimeError):
+    """This process was forked in the middle of a read or a write of the store, and can't use it."""
+
+    def __init__(self, *, path: str) -> None:
+        self.path = path
+        super().__init__(
+            f"{path} was being read or written when this process was forked from another, and can't be used here. "
+            "Fork at another time, or start the process by multiprocessing's 'spawn' or 'forkserver'."
+        )
+
+
+class ItemExistsError(StoreError, ValueError):
+    """An item was to be written as new, and its id is there already; nothing was written."""
+
+    def __init__(self, *, item_id: str) -> None:
+        self.item_id = item_id
+        super().__init__(
+            f"there is an item with the id {item_id!r} already, and nothing was written. "
+            "Use on_conflict='skip' to keep it, or on_conflict='replace' to take the new one."
+        )
+
+
+class ItemNotFoundError(StoreError, LookupError):
+    """The user has no item of this id."""
+
+    def __init__(self, *, item_id: str) -> None:
+        self.item_id = item_id
+        super().__init__(f"the user has no memory with the id {item_id!r}. Look it up with get_all() or search().")
+
+
+class ReindexInterruptedError(StoreError, RuntimeError):
+    """Another reindexing of the same store began or ended meanwhile; this one changed nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "another reindexing of this store began or ended while this one ran, so this one stopped. "
+            "The store is whole; look at admin.stats() and start again if need be."
+        )
 
 
 class StoreClosedError(StoreError, RuntimeError):

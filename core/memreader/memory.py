@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
@@ -12,22 +13,28 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
+from memreader.admin import Admin
+from memreader.archive import FILENAME, write_dump
 from memreader.embedding import MiniLMEmbedder
 from memreader.embedding.batching import checked
 from memreader.errors import StoreClosedError
-from memreader.ingest import AddReport, Ingest, Progress
+from memreader.filters import parse_filter
+from memreader.ingest import AddReport, Ingest, OnConflict, check_size
 from memreader.items import TextualMemoryItem
 from memreader.options import ReadOptions
 from memreader.parsing import ParseLimits
-from memreader.ports import Embedder, Tokenizer
+from memreader.patching import Patch
+from memreader.ports import Embedder, GraphStore, Tokenizer
 from memreader.reader import DataType, MemReader, Mode, check_mode
 from memreader.reading import Labels, tag_list
-from memreader.recall import LEXICON, RecallOptions, query_form, query_weights, rank, render_context
+from memreader.recall import RecallOptions, check_search, query_form, query_weights, rank, render_context
+from memreader.records import Deleted, DeleteReport, Selection, Version
+from memreader.reindexing import facts_of, reindex_store
 from memreader.scoped import ScopedMemory
 from memreader.stores import Store
 from memreader.text import clean
 from memreader.twins import off_loop
-from memreader.types import Hit, Scope
+from memreader.types import Durability, Hit, Progress, Scope
 
 Recall = Literal["user", "session"]
 
@@ -42,13 +49,21 @@ class Memory:
     'user: I moved to Lisbon in May.'
     """
 
-    def __init__(self, store: Store, reader: MemReader, options: RecallOptions) -> None:
+    def __init__(self, store: Store, reader: MemReader, options: RecallOptions, *, max_input_mb: float = 100) -> None:
+        if not max_input_mb > 0:
+            raise ValueError(f"max_input_mb must be above 0, got {max_input_mb}")
         self._store = store
-        self._reader = reader
         self._options = options
-        self._ingest = Ingest(store, reader)
+        self._max_input_mb = max_input_mb
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._closed = False
+        self._closing = threading.Lock()
+        self._use(reader)
+
+    def _use(self, reader: MemReader) -> None:
+        self._reader = reader
+        self._ingest = Ingest(self._store, reader)
+        self._embedder = self._store.facts.embedder
 
     @classmethod
     def open(
@@ -60,8 +75,15 @@ class Memory:
         read_options: ReadOptions | None = None,
         recall_options: RecallOptions | None = None,
         limits: ParseLimits | None = None,
+        durability: Durability = "process",
+        max_resident_mb: float = 1024,
+        max_input_mb: float = 100,
+        reindex: bool = False,
+        progress: Progress | None = None,
     ) -> Memory:
         """Return the memory kept in `folder`, which is created when absent. Offline; models load at first use.
+
+        Several processes and threads may open the same folder. Opened again in the same process it is the same store.
 
         Args:
             folder: Holds `memory.db`; mode 0700.
@@ -71,21 +93,30 @@ class Memory:
             read_options: How input is read.
             recall_options: How search weighs.
             limits: What a document may cost.
+            durability: "process": what was added survives a crash of the process, however it ends; a power loss may
+                take the last writes with it, never more. "power": it survives that too; every write waits for the disk.
+            max_resident_mb: Bound on the indexes kept in memory; those of the users searched last stay.
+            max_input_mb: Largest sum of words in one `add` (files have their own `limits`), and largest file of `load`.
+            reindex: Give a folder that was made with another embedder new vectors, which can take long; see
+                `admin.reindex`.
+            progress: Of that, called with (stage, done, total).
 
         Raises:
-            EmbedderMismatchError: The folder was made with another embedder.
-            StoreVersionError, StoreCorruptError, StoreBusyError: As their names say.
+            EmbedderMismatchError: The folder was made with another embedder, and `reindex` is not set.
+            StoreError: One of its children: busy, read-only, full, of another version, corrupt, on a network.
         """
         reader = MemReader(
             embedder=embedder or MiniLMEmbedder(), tokenizer=tokenizer, options=read_options, limits=limits
         )
-        store = Store(
-            Path(folder),
-            dimension=reader.embedder.dimension,
-            embedder=f"{reader.embedder.name} ({reader.embedder.fingerprint})",
-            lexicon=LEXICON,
-        )
-        return cls(store, reader, recall_options or RecallOptions())
+        facts = None if reindex and Store.exists(Path(folder)) else facts_of(reader.embedder)
+        store = Store.open(Path(folder), facts, durability=durability, max_resident_mb=max_resident_mb)
+        with ExitStack() as undo:
+            undo.callback(store.close)
+            if store.facts != facts_of(reader.embedder):
+                reindex_store(store, reader.embedder, progress=progress)
+            memory = cls(store, reader, recall_options or RecallOptions(), max_input_mb=max_input_mb)
+            undo.pop_all()
+        return memory
 
     @classmethod
     def in_memory(cls, **options: Any) -> Memory:
@@ -108,9 +139,24 @@ class Memory:
         """The reader that `add` uses."""
         return self._reader
 
+    @property
+    def admin(self) -> Admin:
+        """The verbs for the whole store: dump, load, export, import_, reindex, stats, purge, users."""
+        self._check_open()
+        return Admin(self._store, self._reader, self._ingest, use=self._use, max_input_mb=self._max_input_mb)
+
+    @property
+    def graph(self) -> GraphStore:
+        """Entities that the items mention, and how they relate."""
+        self._check_open()
+        return self._store.graph
+
     def close(self) -> None:
-        """Close the files; a second call does nothing."""
-        self._closed = True
+        """Close the files, after a purge if one is due; a second call does nothing."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
         self._store.close()
         if self._folder is not None:
             self._folder.cleanup()
@@ -129,6 +175,16 @@ class Memory:
     def scoped(self, *, user_id: str, session_id: str | None = None, agent_id: str | None = None) -> ScopedMemory:
         """Return the same verbs for one user, without the labels in each call."""
         return ScopedMemory(self, Scope(user_id, session_id, agent_id))
+
+    def extract(
+        self, messages: Any, *, user_id: str, session_id: str | None = None, agent_id: str | None = None
+    ) -> list[TextualMemoryItem]:
+        """Return the items that reading `messages` gives, embedded, without storing them."""
+        scope = Scope(user_id, session_id, agent_id)
+        report = self._reader.read(
+            messages, user_id=scope.user_id, session_id=scope.session_id, agent_id=scope.agent_id
+        )
+        return report.items
 
     def add(
         self,
@@ -170,14 +226,16 @@ class Memory:
             progress: Called with (stage, done, total).
 
         Raises:
-            InputError: Something is of no readable shape; it names the position, and nothing is stored.
+            InputError: Something is of no readable shape, and it names the position; or there are more words than
+                `max_input_mb`. Nothing is stored then.
             FileNotFoundError: A path doesn't exist.
             ModelRequiredError: mode="fine".
         """
         scope = Scope(user_id, session_id, agent_id)
         check_mode("fast" if mode is None else mode)
         self._check_open()
-        inputs = self._reader.normalized(data, type=type, at=at, files_root=files_root, as_text=as_text)
+        inputs = list(self._reader.normalized(data, type=type, at=at, files_root=files_root, as_text=as_text))
+        check_size(inputs, max_mb=self._max_input_mb)
         labels = Labels(scope.user_id, scope.session_id, scope.agent_id, dict(metadata or {}), tag_list(tags))
         return self._ingest.add(inputs, labels, at=self._reader.time_of(at), progress=progress)
 
@@ -189,6 +247,7 @@ class Memory:
         session_id: str | None = None,
         agent_id: str | None = None,
         top_k: int = 5,
+        filter: Mapping[str, Any] | None = None,
         threshold: float | None = None,
         recall: Recall = "user",
     ) -> list[Hit]:
@@ -199,11 +258,14 @@ class Memory:
             user_id: Whose memory.
             session_id: Also shows items that only this session may see; with recall="session" nothing else.
             agent_id: Only items with this label.
+            filter: Only items for which it holds: `{"tags": "home", "memory_time": {"$gte": "2023-05-01"}}`; see
+                `memreader.filters`.
             top_k: At most so many; exactly so many above the floor if there are. Repeats of the same words come last.
             threshold: None for the calibrated floor, 0 for none, else the least score of a hit.
             recall: "user" sees all sessions of the user, "session" only `session_id`.
 
         Raises:
+            FilterError: The filter can't be read.
             TypeError: `query` is no string, or `top_k` no whole number.
             ValueError: `top_k` is below 1, `threshold` not in [0, 1], `recall` unknown, or recall="session" without a
                 session_id.
@@ -211,6 +273,7 @@ class Memory:
         scope = Scope(user_id, session_id, agent_id)
         self._check_open()
         check_search(query, top_k=top_k, threshold=threshold, recall=recall, session_id=session_id)
+        where = parse_filter(filter)
         query = clean(query)
         if not query.strip() or not self._store.has_items(user_id):
             return []
@@ -223,6 +286,8 @@ class Memory:
             session_id=scope.session_id,
             agent_id=scope.agent_id,
             isolate=recall == "session",
+            where=where,
+            embedder=self._embedder,
         )
         return rank(
             evidence,
@@ -231,7 +296,7 @@ class Memory:
             top_k=top_k,
             threshold=threshold,
             options=self._options,
-            fetch=lambda keys: self._store.by_key(user_id, keys),
+            fetch=lambda keys: self._store.fetch(scope.user_id, keys),
         )
 
     def context(
@@ -243,6 +308,7 @@ class Memory:
         agent_id: str | None = None,
         max_tokens: int = 800,
         top_k: int = 10,
+        filter: Mapping[str, Any] | None = None,
         threshold: float | None = None,
         recall: Recall = "user",
     ) -> str:
@@ -255,6 +321,7 @@ class Memory:
             agent_id: See `search`.
             max_tokens: Upper bound of the block, counted by the tokenizer, frame included.
             top_k: How many memories at most.
+            filter: See `search`.
             threshold: See `search`.
             recall: See `search`.
         """
@@ -264,6 +331,7 @@ class Memory:
             session_id=session_id,
             agent_id=agent_id,
             top_k=top_k,
+            filter=filter,
             threshold=threshold,
             recall=recall,
         )
@@ -276,7 +344,7 @@ class Memory:
     def get_by_ids(self, ids: Sequence[str], *, user_id: str) -> list[TextualMemoryItem | None]:
         """Return the user's items in the order asked; None for each that is absent."""
         self._check_open()
-        return self._store.get(Scope(user_id).user_id, ids)
+        return self._store.fetch(Scope(user_id).user_id, ids)
 
     def get_all(
         self,
@@ -284,34 +352,158 @@ class Memory:
         user_id: str,
         session_id: str | None = None,
         agent_id: str | None = None,
+        filter: Mapping[str, Any] | None = None,
         limit: int | None = None,
         offset: int = 0,
     ) -> list[TextualMemoryItem]:
-        """Return the user's items, oldest first; only those with the given labels."""
+        """Return the user's items in the order of their first add; only those with the given labels.
+
+        Args:
+            user_id: Whose.
+            session_id: Only items with this label.
+            agent_id: Only items with this label.
+            filter: As in `search`.
+            limit: At most so many; None for all.
+            offset: Leave out so many at the beginning: the next page begins at `offset + limit`.
+        """
         scope = Scope(user_id, session_id, agent_id)
         self._check_open()
         if offset < 0 or (limit is not None and limit < 0):
             raise ValueError("limit and offset must not be negative")
-        return self._store.items(
-            scope.user_id,
-            session_id=scope.session_id,
-            agent_id=scope.agent_id,
-            limit=-1 if limit is None else limit,
-            offset=offset,
-        )
+        selection = Selection(scope.session_id, scope.agent_id, parse_filter(filter))
+        return self._store.read(scope.user_id, selection, limit=-1 if limit is None else limit, offset=offset)
+
+    def update(self, item_id: str, patch: Patch, *, user_id: str) -> TextualMemoryItem:
+        """Return the user's item with some fields changed. It keeps its id; what it was stays in its history.
+
+        Args:
+            item_id: Of the item.
+            patch: New words; or a dict with `memory` and `metadata`, or fields of the metadata, of which those given
+                are replaced; or an item, of which the fields that were set are. Other words are embedded anew.
+            user_id: Whose.
+
+        Raises:
+            ItemNotFoundError: The user has no item of this id (it may be another user's).
+            InputError: A field is unknown or a value not valid, or the id or user would change.
+        """
+        self._check_open()
+        return self._ingest.update(Scope(user_id).user_id, item_id, patch)
 
     def delete(self, ids: str | Sequence[str], *, user_id: str) -> list[str]:
-        """Delete the user's items and return the ids that were there; adding their source again brings them back."""
-        self._check_open()
-        return self._store.delete(Scope(user_id).user_id, [ids] if isinstance(ids, str) else ids)
+        """Delete the user's items and return the ids that were there; adding their source again brings them back.
 
+        Their words go at once, from the messages and documents they were read from too, where no other item cites them.
+        What the write-ahead log still holds of them goes with `admin.purge`, or on close.
+        """
+        self._check_open()
+        doomed = [ids] if isinstance(ids, str) else ids
+        return self._store.delete(Scope(user_id).user_id, doomed).ids
+
+    def delete_by_source(
+        self,
+        *,
+        user_id: str,
+        message_id: str | None = None,
+        session_id: str | None = None,
+        document: str | os.PathLike[str] | None = None,
+    ) -> DeleteReport:
+        """Delete a message or a document of the user with everything that was made from it, and purge.
+
+        Args:
+            user_id: Whose.
+            message_id: The message's own id.
+            session_id: Only the message of this session.
+            document: A file's path, or the `doc_path` in the sources of its items.
+
+        Raises:
+            ValueError: Not exactly one of `message_id` and `document` is given.
+        """
+        scope = Scope(user_id, session_id)
+        self._check_open()
+        if (message_id is None) == (document is None):
+            raise ValueError("give either message_id or document; delete_all(session_id=) deletes a whole session")
+        name = None if document is None else str(document)
+        if isinstance(document, os.PathLike):
+            name = os.path.abspath(document)
+        selection = Selection(scope.session_id, message_id=message_id, document=name)
+        return self._deleted(self._store.delete(scope.user_id, selection, cause="delete_by_source"))
+
+    def delete_all(self, *, user_id: str, session_id: str | None = None, agent_id: str | None = None) -> DeleteReport:
+        """Delete everything of the user, or what has the given labels, with its history and messages; and purge."""
+        scope = Scope(user_id, session_id, agent_id)
+        self._check_open()
+        selection = Selection(scope.session_id, scope.agent_id)
+        return self._deleted(self._store.delete(scope.user_id, selection, cause="delete_all", traceless=True))
+
+    def history(self, item_id: str, *, user_id: str) -> list[Version]:
+        """Return the versions of the user's item, oldest first; [] for an id that the user never had.
+
+        A deletion is its last version, and the words of the ones before are gone.
+        """
+        self._check_open()
+        return self._store.history(Scope(user_id).user_id, item_id)
+
+    def dump(self, folder: str | os.PathLike[str], *, user_id: str, filename: str = FILENAME) -> Path:
+        """Write the user's items as a JSON list to `<folder>/<filename>` and return that path; see `admin.export` for a
+        copy with messages, documents, vectors and history.
+        """
+        self._check_open()
+        return write_dump(Path(folder), self._store.read(Scope(user_id).user_id), filename=filename)
+
+    def load(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        user_id: str,
+        filename: str = FILENAME,
+        on_conflict: OnConflict = "error",
+        rescope: bool = False,
+        confidence_scale: float = 1,
+        progress: Progress | None = None,
+    ) -> AddReport:
+        """Return what adding the items of a dumped file (ours, or MemOS's) to the user did: all of them or none.
+
+        Args:
+            folder: Holds the file.
+            user_id: Whose items they become.
+            filename: Its name.
+            on_conflict: What an id that the user has does: "error" refuses the file, "skip" keeps the item there,
+                "replace" takes the file's.
+            rescope: Whether items of other users are taken too, as this user's; otherwise they refuse the file.
+            confidence_scale: What the file's `confidence` counts to: 100 for MemOS's percentages.
+            progress: Called with (stage, done, total).
+
+        Raises:
+            ArchiveError: The file can't be read as one; it names the place.
+            ItemExistsError: An id is there, with on_conflict="error".
+        """
+        return self.admin.load(
+            folder,
+            user_id=user_id,
+            filename=filename,
+            on_conflict=on_conflict,
+            rescope=rescope,
+            confidence_scale=confidence_scale,
+            progress=progress,
+        )
+
+    def _deleted(self, deleted: Deleted) -> DeleteReport:
+        return DeleteReport(deleted.ids, deleted.messages, deleted.documents, self._store.purge())
+
+    aextract = off_loop(extract)
     aadd = off_loop(add)
     asearch = off_loop(search)
     acontext = off_loop(context)
     aget = off_loop(get)
     aget_by_ids = off_loop(get_by_ids)
     aget_all = off_loop(get_all)
+    aupdate = off_loop(update)
     adelete = off_loop(delete)
+    adelete_by_source = off_loop(delete_by_source)
+    adelete_all = off_loop(delete_all)
+    ahistory = off_loop(history)
+    adump = off_loop(dump)
+    aload = off_loop(load)
 
     async def __aenter__(self) -> Memory:
         return self
@@ -324,21 +516,3 @@ class Memory:
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosedError
-
-
-def check_search(query: str, *, top_k: int, threshold: float | None, recall: str, session_id: str | None) -> None:
-    """Raise what an impossible search deserves; see `Memory.search`."""
-    if not isinstance(query, str):
-        raise TypeError(f"query must be a string, got {type(query).__name__}")
-    if not isinstance(top_k, int) or isinstance(top_k, bool):
-        raise TypeError(f"top_k must be a whole number, got {top_k!r}")
-    if top_k < 1:
-        raise ValueError(f"top_k must be at least 1, got {top_k}")
-    if threshold is not None and not isinstance(threshold, int | float):
-        raise TypeError(f"threshold must be a number or None, got {threshold!r}")
-    if threshold is not None and not 0 <= threshold <= 1:
-        raise ValueError(f"threshold must be between 0 and 1, got {threshold}")
-    if recall not in ("user", "session"):
-        raise ValueError(f"recall must be 'user' or 'session', got {recall!r}")
-    if recall == "session" and session_id is None:
-        raise ValueError("recall='session' needs a session_id")

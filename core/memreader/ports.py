@@ -180,6 +180,11 @@ class VectorIndex(Protocol):
         """Length of every vector."""
         ...
 
+    @property
+    def nbytes(self) -> int:
+        """Memory that the rows take; what a cache of indexes counts."""
+        ...
+
     def add(self, vectors: Vectors) -> None:
         """Append rows, float32, shape (n, dimension).
 
@@ -204,6 +209,11 @@ class VectorIndex(Protocol):
 @runtime_checkable
 class PostingIndex(Protocol):
     """Which rows of one user hold which terms, and how often."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the postings take; what a cache of indexes counts."""
+        ...
 
     def extend(self, rows: Keys, terms: Keys, counts: Keys) -> None:
         """Append postings, arrays of equal length; rows ascend within a call and from call to call."""

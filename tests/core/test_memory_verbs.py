@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from memreader.admin import Admin
+from memreader.compat import GeneralTextMemory
 from memreader.errors import EmbedderMismatchError, InputError, ModelRequiredError, StoreClosedError
 from memreader.memory import Memory
 from memreader.reader import MemReader
@@ -36,7 +38,7 @@ def call(request: pytest.FixtureRequest) -> Call:
     return call
 
 
-def test_a_day_in_the_life(memory: Memory, call: Call) -> None:
+def test_a_day_in_the_life(memory: Memory, call: Call, tmp_path: Path) -> None:
     report = call(memory, "add", ["I moved to Lisbon in May.", "My cat is called Biscuit."], user_id="ana")
     (hit, *_) = call(memory, "search", "What is my cat called?", user_id="ana")
     assert hit.item.memory == "user: My cat is called Biscuit."
@@ -47,30 +49,82 @@ def test_a_day_in_the_life(memory: Memory, call: Call) -> None:
         None,
     ]
     assert len(call(memory, "get_all", user_id="ana")) == 2
+    assert call(memory, "update", report.added[1], "My dog is called Rex.", user_id="ana").metadata.version == 2
+    assert [version.event for version in call(memory, "history", report.added[1], user_id="ana")] == ["add", "update"]
     assert call(memory, "delete", report.added[:1], user_id="ana") == report.added[:1]
-    assert len(call(memory, "get_all", user_id="ana")) == 1
+    assert [item.memory for item in call(memory, "get_all", user_id="ana")] == ["My dog is called Rex."]
+    call(memory, "dump", tmp_path, user_id="ana")
+    gone = call(memory, "delete_all", user_id="ana")
+    assert (gone.ids, gone.messages, gone.purge.complete) == (report.added[1:], 1, True)
+    assert call(memory, "load", tmp_path, user_id="ana").added == report.added[1:]
+    assert call(memory, "delete_by_source", user_id="ana", document="nothing.txt").ids == []
 
 
-def test_a_scoped_day(memory: Memory, call: Call) -> None:
+def test_a_scoped_day(memory: Memory, call: Call, tmp_path: Path) -> None:
     ana = memory.scoped(user_id="ana", session_id="s")
     assert len(call(ana, "extract", "I moved to Lisbon in May.")) == 1
     (item_id,) = call(ana, "add", "My cat is called Biscuit.").added
     assert call(ana, "search", "What is my cat called?")[0].item.id == item_id
     assert "Biscuit" in call(ana, "context", "What is my cat called?")
     assert call(ana, "get", item_id) == call(ana, "get_by_ids", [item_id])[0] == call(ana, "get_all")[0]
+    assert call(ana, "update", item_id, {"tags": ["cat"]}).metadata.tags == ["cat"]
+    assert call(ana, "dump", tmp_path, filename="cats.json") == tmp_path / "cats.json"
     assert call(ana, "delete", item_id) == [item_id]
+    assert [version.event for version in call(ana, "history", item_id)] == ["add", "update", "delete"]
+    assert call(ana, "load", tmp_path, filename="cats.json").added == [item_id]
+    assert call(ana, "delete_by_source", message_id="m").ids == []
+    assert call(ana, "delete_all").ids == [item_id]
 
 
-@pytest.mark.parametrize("kind", [Memory, ScopedMemory, MemReader])
+def test_a_day_of_the_store(memory: Memory, call: Call, tmp_path: Path) -> None:
+    memory.add("I moved to Lisbon in May.", user_id="ana")
+    memory.add("My cat is called Biscuit.", user_id="ben")
+    assert call(memory.admin, "users") == ["ana", "ben"]
+    assert call(memory.admin, "stats").items == 2
+    assert call(memory.admin, "stats", "ana").items == 1
+    assert call(memory.admin, "export", tmp_path / "all.zip").users == ("ana", "ben")
+    path = call(memory.admin, "dump", tmp_path)
+    assert call(memory.admin, "reindex", HashEmbedder(dimension=64)).items == 2
+    memory.delete_all(user_id="ana")
+    memory.delete_all(user_id="ben")
+    assert call(memory.admin, "purge").complete
+    assert call(memory.admin, "import_", tmp_path / "all.zip").embedded == 2
+    assert len(call(memory.admin, "load", path.parent, on_conflict="skip").existing) == 2
+    assert memory.search("What is my cat called?", user_id="ben")[0].item.memory == "user: My cat is called Biscuit."
+
+
+QUICK = {"open", "in_memory", "close", "scoped", "warm_up", "normalized", "time_of", "tools", "fine_transfer_simple_mem"}
+"""What is done once, or never waits: it has no async twin."""
+
+
+def public(kind: type, *, awaited: bool) -> set[str]:
+    methods = {name: inspect.getattr_static(kind, name) for name in vars(kind) if name[0] != "_"}
+    return {
+        name
+        for name, method in methods.items()
+        if inspect.isroutine(method) and inspect.iscoroutinefunction(getattr(kind, name)) is awaited
+    }
+
+
+@pytest.mark.parametrize("kind", [Memory, ScopedMemory, Admin, MemReader, GeneralTextMemory])
 def test_every_verb_has_an_async_twin_with_the_same_signature(kind: type) -> None:
-    twins = [name for name in vars(kind) if name[0] != "_" and inspect.iscoroutinefunction(getattr(kind, name))]
-    assert len(twins) >= 2
-    for twin in twins:
-        verb = getattr(kind, twin[1:])
-        assert inspect.signature(getattr(kind, twin)) == inspect.signature(verb)
-        assert getattr(kind, twin).__name__ == twin
-    takes_time = {"add", "search", "context", "get", "get_by_ids", "get_all", "delete", "extract", "read", "get_memory"}
-    assert {f"a{name}" for name in takes_time & set(vars(kind))} == set(twins)
+    verbs, twins = public(kind, awaited=False) - QUICK, public(kind, awaited=True)
+    assert len(verbs) >= 2
+    assert twins == {f"a{verb}" for verb in verbs}
+    for verb in verbs:
+        assert inspect.signature(getattr(kind, f"a{verb}")) == inspect.signature(getattr(kind, verb))
+        assert getattr(kind, f"a{verb}").__name__ == f"a{verb}"
+
+
+LABELS = {"user_id", "session_id", "agent_id"}
+
+
+def test_a_scoped_memory_has_the_verbs_of_a_memory_without_the_labels() -> None:
+    assert public(ScopedMemory, awaited=False) == public(Memory, awaited=False) - QUICK
+    for verb in public(ScopedMemory, awaited=False):
+        scoped, whole = (set(inspect.signature(getattr(kind, verb)).parameters) for kind in (ScopedMemory, Memory))
+        renamed = {"item_id": "memory_id", "patch": "new"}
+        assert scoped == {renamed.get(name, name) for name in whole - LABELS}, verb
 
 
 @pytest.mark.parametrize(
@@ -150,20 +204,57 @@ def test_the_context_stays_within_its_budget(memory: Memory) -> None:
         assert bool(text) == (max_tokens >= 60)
 
 
-def test_every_verb_of_a_closed_memory_says_that_it_is_closed(memory: Memory, call: Call) -> None:
-    memory.close()
-    memory.close()
-    for verb, arguments in {
-        "add": ["x"],
-        "search": ["x"],
-        "context": ["x"],
-        "get": ["x"],
-        "get_by_ids": [["x"]],
-        "get_all": [],
-        "delete": ["x"],
-    }.items():
+OF_A_USER: dict[str, list[Any]] = {
+    "add": ["x"],
+    "search": ["x"],
+    "context": ["x"],
+    "get": ["x"],
+    "get_by_ids": [["x"]],
+    "get_all": [],
+    "update": ["x", "y"],
+    "delete": ["x"],
+    "delete_by_source": [],
+    "delete_all": [],
+    "history": ["x"],
+    "dump": ["folder"],
+    "load": ["folder"],
+}
+MORE: dict[str, dict[str, Any]] = {"delete_by_source": {"message_id": "x"}}
+OF_THE_STORE: dict[str, list[Any]] = {
+    "users": [],
+    "stats": [],
+    "purge": [],
+    "reindex": [],
+    "dump": ["folder"],
+    "load": ["folder"],
+    "export": ["file.zip"],
+    "import_": ["file.zip"],
+}
+
+
+def test_every_verb_of_a_closed_memory_says_that_it_is_closed(
+    tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert {*OF_A_USER, "extract"} == public(Memory, awaited=False) - QUICK
+    assert set(OF_THE_STORE) == public(Admin, awaited=False)
+    with Memory.open("mem", embedder=HashEmbedder()) as another:
+        another.dump("folder", user_id="ana")
+        another.admin.export("file.zip")
+        memory = Memory.open("mem", embedder=HashEmbedder())
+        admin = memory.admin
+        memory.close()
+        memory.close()
+        # The store itself is still open: it is this memory that is closed.
+        for verb, arguments in OF_A_USER.items():
+            with pytest.raises(StoreClosedError, match=r"Memory\.open"):
+                call(memory, verb, *arguments, user_id="ana", **MORE.get(verb, {}))
+        for verb in OF_THE_STORE:
+            with pytest.raises(StoreClosedError, match=r"Memory\.open"):
+                getattr(memory.admin, verb)
+    for verb, arguments in OF_THE_STORE.items():
         with pytest.raises(StoreClosedError, match=r"Memory\.open"):
-            call(memory, verb, *arguments, user_id="ana")
+            call(admin, verb, *arguments)
 
 
 def test_a_folder_keeps_its_memories(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from memreader.errors import DimensionMismatchError, EmbedderMismatchError, StoreClosedError
 from memreader.items import SourceMessage, TextualMemoryItem, TextualMemoryMetadata
-from memreader.stores import Batch, DocumentRecord, ItemRecord, MessageRecord, Store
+from memreader.stores import Batch, DocumentRecord, Facts, ItemRecord, MessageRecord, Selection, Store
 from memreader.types import Document, Message
 
 HOSTILE = [
@@ -31,15 +32,16 @@ HOSTILE = [
     "é",  # NFC
 ]
 VECTOR = np.array([1, 0, 0, 0], np.float32)
+FACTS = Facts(dimension=4, embedder="words", lexicon="terms-1")
 
 
 def everything(store: Store, user_id: str) -> list[TextualMemoryItem]:
-    return store.items(user_id, limit=-1, offset=0)
+    return store.read(user_id)
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store(tmp_path / "mem", dimension=4, embedder="words", lexicon="terms-1")
+    store = Store(tmp_path / "mem", FACTS)
     yield store
     store.close()
 
@@ -64,17 +66,17 @@ def test_a_hostile_user_id_is_just_a_name(store: Store, name: str) -> None:
     store.write(Batch("ana", items=(record("a"),)))
     assert len(everything(store, name)) == len(everything(store, "ana")) == 1
     assert len(store.search(name, VECTOR, {1: 1.0}).keys) == 1
-    assert [item.id for item in store.items(name, limit=-1, offset=0)] == ["a"]
-    assert store.delete(name, ["a"]) == ["a"]
+    assert [item.id for item in store.read(name)] == ["a"]
+    assert store.delete(name, ["a"]).ids == ["a"]
     assert len(everything(store, "ana")) == 1
 
 
 @pytest.mark.parametrize("name", [name for name in HOSTILE if len(name) <= 256])
 def test_a_hostile_item_id_is_just_a_name(store: Store, name: str) -> None:
     store.write(Batch("ana", items=(record(name), record("other"))))
-    assert [item and item.id for item in store.get("ana", [name])] == [name]
-    assert store.delete("ana", [name]) == [name]
-    assert store.get("ana", [name, "other"])[0] is None
+    assert [item and item.id for item in store.fetch("ana", [name])] == [name]
+    assert store.delete("ana", [name]).ids == [name]
+    assert store.fetch("ana", [name, "other"])[0] is None
     assert len(everything(store, "ana")) == 1
 
 
@@ -82,7 +84,7 @@ def test_a_hostile_item_id_is_just_a_name(store: Store, name: str) -> None:
 def test_a_hostile_label_is_just_a_label(store: Store, name: str) -> None:
     labelled = TextualMemoryMetadata(session_id=name, agent_id=name)
     store.write(Batch("ana", name, messages=(message("m:1"),), items=(record("a", metadata=labelled), record("b"))))
-    assert [item.id for item in store.items("ana", session_id=name, agent_id=name, limit=-1, offset=0)] == ["a"]
+    assert [item.id for item in store.read("ana", Selection(name, name))] == ["a"]
     assert len(store.search("ana", VECTOR, {1: 1.0}, session_id=name, isolate=True).keys) == 1
     assert len(store.search("ana", VECTOR, {1: 1.0}, agent_id=name).keys) == 1
 
@@ -93,11 +95,11 @@ def test_user_ids_are_compared_exactly(store: Store, other: str) -> None:
     (key,) = store.search("ana", VECTOR, {1: 1.0}).keys.tolist()
     assert everything(store, other) == []
     assert not store.has_items(other)
-    assert store.get(other, ["a"]) == [None]
-    assert store.by_key(other, [key]) == [None]
-    assert store.items(other, limit=-1, offset=0) == []
+    assert store.fetch(other, ["a"]) == [None]
+    assert store.fetch(other, np.array([key])) == [None]
+    assert store.read(other) == []
     assert store.items_of(other, ["m:1"]) == []
-    assert store.delete(other, ["a"]) == []
+    assert store.delete(other, ["a"]).ids == []
     assert len(store.search(other, VECTOR, {1: 1.0}).keys) == 0
     assert store.unread(other, {"m:1": None}, "r") == {"m:1"}
     assert len(everything(store, "ana")) == 1
@@ -108,9 +110,9 @@ def test_two_users_may_have_items_and_sources_of_one_id(store: Store) -> None:
         store.write(
             Batch(user, "s", messages=(message("m:1", words),), items=(record("a", words, source_keys=("m:1",)),))
         )
-    assert [store.get(user, ["a"])[0].memory for user in ("ana", "ben")] == ["likes tea", "likes coffee"]  # type: ignore[union-attr]
+    assert [store.fetch(user, ["a"])[0].memory for user in ("ana", "ben")] == ["likes tea", "likes coffee"]  # type: ignore[union-attr]
     store.delete("ana", ["a"])
-    assert store.get("ben", ["a"])[0] is not None
+    assert store.fetch("ben", ["a"])[0] is not None
     assert table(store, "SELECT user_id, content FROM messages ORDER BY user_id") == [
         ("ana", ""),
         ("ben", "likes coffee"),
@@ -120,13 +122,13 @@ def test_two_users_may_have_items_and_sources_of_one_id(store: Store) -> None:
 @pytest.mark.parametrize("item_id", ["\ud800", "a\udfff"])
 def test_an_id_that_cannot_be_stored_is_absent(store: Store, item_id: str) -> None:
     store.write(Batch("ana", items=(record("?"), record("a?"))))
-    assert store.get("ana", [item_id]) == [None]
-    assert store.delete("ana", [item_id]) == []
+    assert store.fetch("ana", [item_id]) == [None]
+    assert store.delete("ana", [item_id]).ids == []
 
 
 def test_a_batch_that_fails_leaves_nothing(store: Store) -> None:
     store.write(Batch("ana", "s", messages=(message("m:0"),), items=(record("old", source_keys=("m:0",)),)))
-    before = {name: table(store, f"SELECT * FROM {name}") for name in ("messages", "items", "ledger", "changes")}
+    before = {name: table(store, f"SELECT * FROM {name}") for name in ("messages", "items", "evidence", "ledger", "gone", "counters")}
     batch = Batch(
         "ana",
         "s",
@@ -160,7 +162,7 @@ def test_positions_go_on_over_writes_and_sources_are_numbered_by_them(store: Sto
         ("s", 2, "m:2"),
         ("t", 0, "m:3"),
     ]
-    (item,) = store.get("ana", ["a"])
+    (item,) = store.fetch("ana", ["a"])
     assert item is not None
     assert item.metadata.sources[0].index == 2
 
@@ -191,7 +193,7 @@ def test_a_source_that_another_item_cites_stays(store: Store) -> None:
 
 def test_an_id_deleted_twice_in_a_call_goes_once(store: Store) -> None:
     store.write(Batch("ana", items=(record("a"),)))
-    assert store.delete("ana", ["a", "a", "b"]) == ["a"]
+    assert store.delete("ana", ["a", "a", "b"]).ids == ["a"]
 
 
 def test_an_item_is_kept_or_replaced_as_its_record_says(store: Store) -> None:
@@ -200,7 +202,7 @@ def test_an_item_is_kept_or_replaced_as_its_record_says(store: Store) -> None:
     assert (kept.added, kept.existing, kept.replaced) == ([], ["a"], [])
     replaced = store.write(Batch("ana", items=(record("a", "third", replaces=True),)))
     assert (replaced.added, replaced.existing, replaced.replaced) == (["a"], [], ["a"])
-    assert [item.memory for item in store.items("ana", limit=-1, offset=0)] == ["third"]
+    assert [item.memory for item in store.read("ana")] == ["third"]
     assert len(store.search("ana", VECTOR, {1: 1.0}).keys) == 1
 
 
@@ -215,12 +217,11 @@ def test_an_item_is_kept_or_replaced_as_its_record_says(store: Store) -> None:
 def test_another_embedder_is_refused_and_both_are_named(
     store: Store, other: dict[str, Any], named: tuple[str, str]
 ) -> None:
-    facts = {"dimension": 4, "embedder": "words", "lexicon": "terms-1", **other}
     with pytest.raises(EmbedderMismatchError) as caught:
-        Store(store.folder, **facts)
+        Store(store.folder, replace(FACTS, **other))
     assert named[0] in caught.value.stored
     assert named[1] in caught.value.given
-    Store(store.folder, dimension=4, embedder="words", lexicon="terms-1").close()
+    Store(store.folder, FACTS).close()
 
 
 def test_a_query_of_another_length_is_refused(store: Store) -> None:
@@ -229,7 +230,7 @@ def test_a_query_of_another_length_is_refused(store: Store) -> None:
 
 
 def test_two_stores_on_one_folder_see_each_others_writes(store: Store) -> None:
-    other = Store(store.folder, dimension=4, embedder="words", lexicon="terms-1")
+    other = Store(store.folder, FACTS)
     for number in range(6):
         (store if number % 2 else other).write(Batch("ana", items=(record(f"i{number}"),)))
         assert (
@@ -247,14 +248,14 @@ def test_every_verb_of_a_closed_store_says_that_it_is_closed(store: Store) -> No
     store.close()
     for call in (
         lambda: store.write(Batch("ana")),
-        lambda: store.get("ana", ["a"]),
-        lambda: store.items("ana", limit=-1, offset=0),
+        lambda: store.fetch("ana", ["a"]),
+        lambda: store.read("ana"),
         lambda: store.delete("ana", ["a"]),
         lambda: store.search("ana", VECTOR, {1: 1.0}),
         lambda: store.has_items("ana"),
         lambda: store.unread("ana", {"m:1": None}, "r"),
         lambda: store.items_of("ana", ["m:1"]),
-        lambda: store.by_key("ana", [1]),
+        lambda: store.fetch("ana", np.array([1])),
     ):
         with pytest.raises(StoreClosedError):
             call()
@@ -263,7 +264,7 @@ def test_every_verb_of_a_closed_store_says_that_it_is_closed(store: Store) -> No
 def test_nothing_is_pickled(store: Store) -> None:
     store.write(Batch("ana", items=(record("a"),)))
     with sqlite3.connect(store.folder / "memory.db") as db:
-        (embedding, terms) = db.execute("SELECT embedding, term_ids FROM items").fetchone()
+        (embedding, terms) = db.execute("SELECT embedding, term_ids FROM evidence").fetchone()
     db.close()
     assert np.frombuffer(embedding, "<f4").tolist() == VECTOR.tolist()
     assert np.frombuffer(terms, "<i8").tolist() == [1]
@@ -277,12 +278,13 @@ def test_a_load_that_broke_off_leaves_no_half_filled_index(store: Store, loaded_
         store.search("ana", rows[3], {1: 1.0})
     store.write(Batch("ana", items=tuple(record(f"i{n}", vector=row) for n, row in enumerate(rows))))
     with store._database.transaction() as db:
-        db.execute("UPDATE items SET embedding = x'00' WHERE item_id = 'i2'")
+        db.execute("UPDATE evidence SET embedding = x'00' WHERE item = (SELECT id FROM items WHERE item_id = 'i2')")
     for _ in range(2):
         with pytest.raises(ValueError, match=r"buffer|reshape"):
             store.search("ana", rows[3], {1: 1.0})
     with store._database.transaction() as db:
-        db.execute("UPDATE items SET embedding = ? WHERE item_id = 'i2'", (rows[2].tobytes(),))
+        query = "UPDATE evidence SET embedding = ? WHERE item = (SELECT id FROM items WHERE item_id = 'i2')"
+        db.execute(query, (rows[2].tobytes(),))
     assert store.search("ana", rows[3], {1: 1.0}).similarity.tolist() == [0, 0, 0, 1]
 
 
@@ -300,7 +302,7 @@ def test_no_verb_by_id_or_source_walks_all_of_a_users_rows(store: Store) -> None
     store.unread("ana", {"m:1": "edited"}, "r")
     store.items_of("ana", ["m:1", "d:1"])
     store.write(Batch("ana", "s", (message("m:1", "edited", digest="e"),), items=items[:1]))
-    store.get("ana", ["a"])
+    store.fetch("ana", ["a"])
     store.delete("ana", ["a", "b"])
     with store._database.reading() as db:
         db.set_trace_callback(None)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from memreader.archive import FILENAME
 from memreader.compat.translate import embedder_for, folder_of, say_once, section
 from memreader.errors import InputError
 from memreader.ingest import AddReport
 from memreader.items import TextualMemoryItem
 from memreader.memory import Memory
+from memreader.patching import Patch
 from memreader.ports import Embedder, Tokenizer
 from memreader.twins import off_loop
 
@@ -19,9 +22,7 @@ USER = "default"
 
 
 class GeneralTextMemory:
-    """MemOS's plain text memory: extract, add, search, get, get_by_ids, get_all, delete over one store.
-
-    Of MemOS's verbs `update`, `delete_all`, `dump` and `load` are not part of this version.
+    """MemOS's plain text memory, with all its verbs, over one store.
 
     Args:
         config: `vector_db` with a `path` (and `collection_name`) names the store's folder, else the memories go when
@@ -33,6 +34,7 @@ class GeneralTextMemory:
     def __init__(
         self, config: Mapping[str, Any], *, embedder: Embedder | None = None, tokenizer: Tokenizer | None = None
     ) -> None:
+        self._filename = str(config.get("memory_filename") or FILENAME)
         self._has_extractor = bool(section(config.get("extractor_llm")))
         folder = folder_of(config.get("vector_db"))
         chosen = embedder or embedder_for(config.get("embedder"))
@@ -101,13 +103,48 @@ class GeneralTextMemory:
         """Delete items and return the ids that were there."""
         return self._user.delete(ids)
 
+    def update(self, memory_id: str, new: Patch) -> TextualMemoryItem:
+        """Return the item with the given fields changed; its id stays.
+
+        Raises:
+            ItemNotFoundError: There is no item of this id.
+            InputError: A field is unknown or not valid.
+        """
+        return self._user.update(memory_id, new)
+
+    def delete_all(self) -> None:
+        """Delete everything."""
+        self._user.delete_all()
+
+    def dump(self, dir: str | os.PathLike[str]) -> None:
+        """Write all items as a JSON list to `<dir>/<memory_filename>`."""
+        self._user.dump(dir, filename=self._filename)
+
+    def load(self, dir: str | os.PathLike[str], *, confidence_scale: float = 1) -> AddReport:
+        """Return what adding the items of `<dir>/<memory_filename>` did; an id that is there is replaced.
+
+        Args:
+            dir: Where `dump`, ours or MemOS's, wrote.
+            confidence_scale: What `confidence` in it counts to: 100 for MemOS's percentages.
+
+        Raises:
+            ArchiveError: The file can't be read; nothing was loaded.
+        """
+        return self._user.load(
+            dir, filename=self._filename, on_conflict="replace", rescope=True, confidence_scale=confidence_scale
+        )
+
     aextract = off_loop(extract)
     aadd = off_loop(add)
     asearch = off_loop(search)
     aget = off_loop(get)
     aget_by_ids = off_loop(get_by_ids)
     aget_all = off_loop(get_all)
+    aupdate = off_loop(update)
     adelete = off_loop(delete)
+    adelete_all = off_loop(delete_all)
+    adump = off_loop(dump)
+    aload = off_loop(load)
 
 
 def _item(given: Any, place: int, scale: float) -> TextualMemoryItem | dict[str, Any]:

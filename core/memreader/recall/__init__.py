@@ -3,6 +3,15 @@
 from memreader.recall.context import render_context
 from memreader.recall.lexical import LEXICON, query_weights, term_counts
 from memreader.recall.options import RecallOptions
-from memreader.recall.search import query_form, rank
+from memreader.recall.search import check_search, query_form, rank
 
-__all__ = ["LEXICON", "RecallOptions", "query_form", "query_weights", "rank", "render_context", "term_counts"]
+__all__ = [
+    "LEXICON",
+    "RecallOptions",
+    "check_search",
+    "query_form",
+    "query_weights",
+    "rank",
+    "render_context",
+    "term_counts",
+]

@@ -13,14 +13,33 @@ from memreader.recall.floor import chance_similarity, least_relevance, relevance
 from memreader.recall.fuse import QueryForm, fuse
 from memreader.recall.lexical import is_mostly_cjk
 from memreader.recall.options import RecallOptions
+from memreader.records import Keys
 from memreader.stores import Evidence
 from memreader.types import Hit
 
 LOOK_AHEAD = 10
 """Times k candidates are looked through for k with different words."""
 
-Fetch: TypeAlias = Callable[[Sequence[int]], Sequence[TextualMemoryItem | None]]
-"""Database ids in, items out, in order; None for one that is gone."""
+Fetch: TypeAlias = Callable[[Keys], Sequence[TextualMemoryItem | None]]
+"""Numbers of items in, items out, in order; None for one that is gone."""
+
+
+def check_search(query: str, *, top_k: int, threshold: float | None, recall: str, session_id: str | None) -> None:
+    """Raise what an impossible search deserves (TypeError or ValueError); see `Memory.search`."""
+    if not isinstance(query, str):
+        raise TypeError(f"query must be a string, got {type(query).__name__}")
+    if not isinstance(top_k, int) or isinstance(top_k, bool):
+        raise TypeError(f"top_k must be a whole number, got {top_k!r}")
+    if top_k < 1:
+        raise ValueError(f"top_k must be at least 1, got {top_k}")
+    if threshold is not None and not isinstance(threshold, int | float):
+        raise TypeError(f"threshold must be a number or None, got {threshold!r}")
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise ValueError(f"threshold must be between 0 and 1, got {threshold}")
+    if recall not in ("user", "session"):
+        raise ValueError(f"recall must be 'user' or 'session', got {recall!r}")
+    if recall == "session" and session_id is None:
+        raise ValueError("recall='session' needs a session_id")
 
 
 def query_form(query: str, embedder: Embedder) -> QueryForm:
@@ -50,7 +69,7 @@ def rank(
         top_k: At most so many hits; k above the floor if there are k candidates.
         threshold: None for the calibrated floor, 0 for none, else the least score of a hit.
         options: Weights.
-        fetch: Gives the items of database ids, None for one that is gone.
+        fetch: Gives the items of numbers, None for one that is gone.
     """
     if not len(evidence.keys):
         return []
@@ -88,7 +107,7 @@ def _varied(order: Sequence[int], evidence: Evidence, fetch: Fetch, count: int) 
     words: set[str] = set()
     for start in range(0, min(len(order), LOOK_AHEAD * count), count):
         part = order[start : start + count]
-        for place, item in zip(part, fetch([int(evidence.keys[place]) for place in part]), strict=True):
+        for place, item in zip(part, fetch(evidence.keys[part]), strict=True):
             if item is not None:
                 (repeats if item.memory in words else varied).append((place, item))
                 words.add(item.memory)

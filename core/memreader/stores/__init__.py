@@ -1,7 +1,20 @@
 """Where memories are kept: SQLite is the truth, FAISS and postings in memory are its index."""
 
-from memreader.records import Batch, DocumentRecord, ItemRecord, MessageRecord, Written
-from memreader.stores.sqlite import Store
+from memreader.records import Batch, DocumentRecord, ItemRecord, MessageRecord, Selection, Stats, Written
+from memreader.stores.rows import item_of
+from memreader.stores.store import Facts, Store
 from memreader.stores.user_index import Evidence
 
-__all__ = ["Batch", "DocumentRecord", "Evidence", "ItemRecord", "MessageRecord", "Store", "Written"]
+__all__ = [
+    "Batch",
+    "DocumentRecord",
+    "Evidence",
+    "Facts",
+    "ItemRecord",
+    "MessageRecord",
+    "Selection",
+    "Stats",
+    "Store",
+    "Written",
+    "item_of",
+]

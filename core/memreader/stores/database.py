@@ -1,58 +1,78 @@
-"""The SQLite file: opening it safely, one writer, and a reader for each that reads at the same time."""
+"""The SQLite file: opened safely, one writer, and a reader for each that reads at the same time."""
 
 from __future__ import annotations
 
-import errno
-import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from importlib.resources import files
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from uuid import uuid4
+from typing import Any, NoReturn
 
-from memreader.errors import StoreBusyError, StoreClosedError, StoreCorruptError, StoreError, StoreVersionError
+from memreader.errors import StoreBusyError, StoreClosedError, StoreForkedError
+from memreader.stores import forking
+from memreader.stores.connecting import Connector, Register, check_durability, identity, open_first, place
+from memreader.stores.connecting import Durability as Durability
+from memreader.stores.failures import Translating, is_busy
+from memreader.stores.schema import SCHEMA_VERSION as SCHEMA_VERSION
+from memreader.stores.scrub import Wiper, empty_log, log_is_empty
 
-SCHEMA_VERSION = 1
 BUSY_TIMEOUT_S = 30.0
+POLL_S = 0.05
+"""How long SQLite itself waits for the write lock. In between, Ctrl-C is heard and a fork gets its turn."""
+READ_OR_WRITTEN = "another process, or a thread of this one, is reading or writing; purge again when it is done"
 
 
 class Database:
-    """`memory.db` in a folder of mode 0700, in WAL mode, file mode 0600.
+    """`memory.db` in a folder, in WAL mode; private, see `folder`. Any thread may use it, and both sides of a fork.
 
     Args:
         folder: Created when absent.
+        durability: What was written survives the end of this process, by kill -9 too ("process"); of the machine, by a
+            power cut too ("power"). Neither ever leaves a damaged file.
+        register: Called with every new connection, to give it functions.
 
     Raises:
-        StoreVersionError: Another memreader wrote it.
-        StoreCorruptError: It is not a database, or not one of ours.
+        StoreVersionError: A newer memreader wrote it. An older version is brought up to date.
+        StoreCorruptError: It is damaged, or not one of ours.
+        StoreReadOnlyError, StoreFullError, StoreBusyError, StoreIOError: As their names say.
+        NetworkFolderError: The folder is on a network file system.
+        NotADirectoryError: The folder is a file.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "memory.db"
-        if folder.exists() and not folder.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, "a memory is kept in a folder, this is a file", str(folder))
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._idle: list[sqlite3.Connection] = []
-        self._guard = threading.Lock()
-        self._write_lock = threading.RLock()
-        self._closed = False
-        if not self.path.exists():
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
-        try:
-            self._writer = self._connect()
-        except sqlite3.DatabaseError as error:
-            raise self._refused(error) from error
-        with ExitStack() as undo:
-            undo.callback(self.close)
-            try:
-                self._prepare()
-                self._use_wal()
-            except sqlite3.DatabaseError as error:
-                raise self._refused(error) from error
-            undo.pop_all()
+    _idle: list[sqlite3.Connection]
+    _writer: sqlite3.Connection | None
+    _writing: forking.Use | None
+    """The use whose transaction is open, or was when Ctrl-C came in its last moment."""
+
+    def __init__(self, folder: Path, *, durability: Durability = "process", register: Register | None = None) -> None:
+        check_durability(durability)
+        self.path = place(folder)
+        self._connector = Connector(self.path, identity(self.path), durability, register, BUSY_TIMEOUT_S)
+        self._translating = Translating(self.path, timeout_s=BUSY_TIMEOUT_S)
+        self._on_fork: list[weakref.WeakMethod[Callable[[], None]]] = []
+        self._wiper = Wiper(self.path)
+        self._closed = self._lost = False
+        self._start_anew()
+        forking.watch(self)
+        with forking.using(self):
+            self._writer, self.store_id = open_first(self._connector)
+            self._writer.execute(f"PRAGMA busy_timeout = {POLL_S * 1000:.0f}")
+
+    @property
+    def durability(self) -> Durability:
+        """What survives what; setting it holds for the writes to come."""
+        return self._connector.durability
+
+    @durability.setter
+    def durability(self, value: Durability) -> None:
+        check_durability(value)
+        with self._write_lock, forking.using(self), self._translating:
+            self._connector.durability = value
+            if self._writer is not None:
+                self._connector.set_durability(self._writer)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -61,118 +81,242 @@ class Database:
         They are kept for the next to read, so that there are as many as ever read at once, however many threads come
         and go. `close` leaves one that is in use to the end of its reading: closed under a running query it crashes.
         """
-        with self._guard:
-            if self._closed:
-                raise StoreClosedError
-            connection = self._idle.pop() if self._idle else self._connect()
+        use = forking.Use(self)
         try:
-            yield connection
+            use.begin()
+            with self._translating:
+                connection = use.connection = self._borrowed()
+                yield connection
+                self._give_back(use, whole=True)
         finally:
-            with self._guard:
-                keep = not self._closed
-                if keep:
-                    self._idle.append(connection)
-            if not keep:
-                connection.close()
+            try:
+                self._give_back(use, whole=False)
+            finally:
+                use.end()
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
         """Give a connection inside one read transaction: all its queries see the same state."""
         with self.reading() as connection:
             connection.execute("BEGIN")
-            try:
-                yield connection
-            finally:
-                connection.execute("ROLLBACK")
+            yield connection
+            connection.execute("ROLLBACK")
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Give the writer inside one transaction, committed at the end, rolled back on any error.
 
+        Inside a transaction of the same thread it is a part of that one: committed or rolled back with it. What a part
+        did before an error stays if the error is caught inside the whole. Don't begin one inside a `reading`.
+
         Raises:
-            StoreBusyError: Another process held the lock for longer than 30 s.
+            StoreBusyError: Others held the lock for longer than 30 s.
         """
         with self._write_lock:
-            if self._closed:
-                raise StoreClosedError
-            try:
-                # IMMEDIATE: a reader that upgrades later would get "database is locked" at once, timeout or not.
-                self._writer.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError as error:
-                if _is_busy(error):
-                    raise StoreBusyError(path=str(self.path), timeout_s=BUSY_TIMEOUT_S) from error
-                raise
-            try:
+            if self._in_transaction() and self._writer is not None:
                 yield self._writer
-                self._writer.execute("COMMIT")
-            finally:
-                # After a commit there is nothing to roll back, nor after errors on which SQLite did so by itself, a
-                # full disk among them.
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
+                return
+            until = time.monotonic() + BUSY_TIMEOUT_S
+            while True:
+                use = forking.Use(self)
+                try:
+                    use.begin()
+                    with self._translating:
+                        writer = self._usable_writer()
+                        if self._began(writer, use):
+                            yield writer
+                            self._commit(writer)
+                            return
+                finally:
+                    try:
+                        self._end(use)
+                    finally:
+                        use.end()
+                if time.monotonic() > until:
+                    raise StoreBusyError(path=str(self.path), timeout_s=BUSY_TIMEOUT_S)
+
+    def purge(self, timeout_s: float = 5.0) -> str:
+        """Leave no byte of what was deleted in the folder's files that SQLite makes; return "", or what was in the way.
+
+        The write-ahead log is emptied, which nobody may be reading for, and what SQLite leaves in the database wiped.
+        """
+        if self._in_transaction():
+            return "it was asked for in the middle of a write"
+        until = time.monotonic() + timeout_s
+        while True:
+            reason = "another thread of this process is writing"
+            if self._write_lock.acquire(timeout=max(0.0, until - time.monotonic())):
+                try:
+                    with forking.using(self) as use, self._translating:
+                        reason = self._purged(use)
+                finally:
+                    self._write_lock.release()
+            if not reason or time.monotonic() >= until:
+                return reason
+            time.sleep(0.01)
 
     def close(self) -> None:
         """Close every connection, after the write that is under way; a second call does nothing."""
+        with forking.using(self):
+            with self._guard:
+                self._closed = True
+                idle, self._idle = self._idle, []
+            for connection in idle:
+                connection.close()
+        with self._write_lock:
+            # In a transaction of this thread, its end does it.
+            if not self._in_transaction():
+                with forking.using(self):
+                    self._close_writer()
+
+    def on_fork(self, callback: Callable[[], None]) -> None:
+        """Have a bound method called in a forked child, before `fork` returns there, as long as its object lives.
+
+        It makes new locks, since the old ones may be held by threads that are not there, and drops what these were
+        changing. For the database itself there is nothing to be done.
+        """
+        self._on_fork.append(weakref.WeakMethod(callback))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there may be connections."""
+        return not self._closed or forking.in_use(self)
+
+    def before_fork(self, *, busy: bool) -> None:
+        """Close what is not in use; see `forking`."""
         with self._guard:
-            self._closed = True
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
-        with self._write_lock:
+        if not busy and not self._in_transaction():
+            self._close_writer()
+
+    def after_fork(self, *, lost: bool) -> None:
+        """Start anew in the child; see `forking`."""
+        self._lost = self._lost or lost
+        forking.keep_forever(self._writer)
+        if self._writer is not None and self._writing is not None and self._writing.is_mine:
+            self._writer.set_authorizer(_forbid)
+        # Its file is not closed either; and a daemon that closes all files must not find another one by its number.
+        self._wiper = Wiper(self.path)
+        self._start_anew()
+        for reference in self._on_fork:
+            callback = reference()
+            if callback is not None:
+                callback()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an open store can't be pickled: give the other process the folder, and open it there")
+
+    def _start_anew(self) -> None:
+        self._guard = threading.Lock()
+        self._write_lock = threading.RLock()
+        self._idle = []
+        self._writer = None
+        self._writing = None
+
+    def _check_usable(self) -> None:
+        if self._lost:
+            raise StoreForkedError(path=str(self.path))
+        if self._closed:
+            raise StoreClosedError
+
+    def _in_transaction(self) -> bool:
+        """Return whether this thread is in a transaction, given that no other can be, or may be."""
+        return self._writing is not None and self._writing.is_mine and self._writing.is_inside
+
+    def _borrowed(self) -> sqlite3.Connection:
+        with self._guard:
+            self._check_usable()
+            connection = self._idle.pop() if self._idle else None
+        return connection if connection is not None else self._connector.connect()
+
+    def _give_back(self, use: forking.Use, *, whole: bool) -> None:
+        """Keep a connection for the next, or close it; nothing if that was done already."""
+        connection = use.connection
+        if not isinstance(connection, sqlite3.Connection) or use.is_inherited:
+            return
+        use.connection = None
+        with self._guard:
+            # After an error a query may be left half read, and would keep the log from being emptied.
+            keep = whole and not self._closed
+            if keep:
+                self._idle.append(connection)
+        if not keep:
+            connection.close()
+
+    def _usable_writer(self) -> sqlite3.Connection:
+        self._check_usable()
+        if self._writer is None:
+            writer = self._connector.connect()
+            writer.execute(f"PRAGMA busy_timeout = {POLL_S * 1000:.0f}")
+            self._writer = writer
+        return self._writer
+
+    def _began(self, writer: sqlite3.Connection, use: forking.Use) -> bool:
+        """Begin a transaction, and return whether the lock was free."""
+        self._connector.check_file()
+        self._writing = use
+        if writer.in_transaction:
+            # What Ctrl-C left behind.
+            writer.execute("ROLLBACK")
+        try:
+            # IMMEDIATE: a reader that upgrades later would get "database is locked" at once, timeout or not.
+            writer.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if not is_busy(error):
+                raise
+            return False
+        return True
+
+    def _commit(self, writer: sqlite3.Connection) -> None:
+        if self._lost:
+            raise StoreForkedError(path=str(self.path))
+        writer.execute("COMMIT")
+
+    def _end(self, use: forking.Use) -> None:
+        """Roll back what was not committed."""
+        if use.is_inherited:
+            # In a child that was forked meanwhile it is the parent's to do.
+            return
+        self._writing = None
+        # After a commit there is nothing to roll back, nor after errors on which SQLite did so by itself, a full disk
+        # among them.
+        if self._writer is not None and self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
+        if self._closed:
+            self._close_writer()
+
+    def _purged(self, use: forking.Use) -> str:
+        """Try to purge, and return "" or what was in the way; the caller has the write lock."""
+        writer = self._usable_writer()
+        try:
+            if not empty_log(writer, self.path) or not self._began(writer, use) or not log_is_empty(self.path):
+                return READ_OR_WRITTEN
+            self._wiper.wipe()
+            if not self._wiper.count:
+                return ""
+            # Every connection, of other processes too, now drops the pages that it has in memory.
+            count = "INSERT INTO meta VALUES ('wipes', '1') ON CONFLICT (key) DO UPDATE SET value = value + 1"
+            writer.execute(count)
+            self._commit(writer)
+        except ValueError as error:
+            return str(error)
+        finally:
+            self._end(use)
+        self._wiper.count = 0
+        # But for this one, which made the change. No word of what was deleted is in it, so whoever reads it may.
+        writer.close()
+        self._writer = None
+        empty_log(self._usable_writer(), self.path)
+        return ""
+
+    def _close_writer(self) -> None:
+        if self._writer is not None:
             self._writer.close()
-
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, cached_statements=256
-        )
-        with ExitStack() as undo:
-            undo.callback(connection.close)
-            # NORMAL in WAL: survives kill -9; a power loss may drop the last commits, never damage the file.
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("PRAGMA secure_delete = ON")
-            undo.pop_all()
-        return connection
-
-    def _use_wal(self) -> None:
-        """Switch the file to WAL, which it remembers. Not before `_prepare`: a foreign file is refused untouched."""
-        until = time.monotonic() + BUSY_TIMEOUT_S
-        while True:
-            try:
-                self._writer.execute("PRAGMA journal_mode = WAL")
-            except sqlite3.OperationalError as error:
-                # The switch needs the file for itself, and SQLite does not wait for that as it does for a lock.
-                if not _is_busy(error) or time.monotonic() > until:
-                    raise
-                time.sleep(0.01)
-            else:
-                return
-
-    def _refused(self, error: sqlite3.DatabaseError) -> StoreError:
-        if _is_busy(error):
-            return StoreBusyError(path=str(self.path), timeout_s=BUSY_TIMEOUT_S)
-        return StoreCorruptError(path=str(self.path), detail=str(error))
-
-    def _prepare(self) -> None:
-        with self.transaction() as db:
-            version = db.execute("PRAGMA user_version").fetchone()[0]
-            tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if version == 0 and not tables:
-                for statement in _statements():
-                    db.execute(statement)
-                db.execute("INSERT INTO meta VALUES ('store_id', ?)", (uuid4().hex,))
-                db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            elif "meta" not in tables or "items" not in tables:
-                raise StoreCorruptError(path=str(self.path), detail="it is a database of another program")
-            elif version != SCHEMA_VERSION:
-                raise StoreVersionError(path=str(self.path), found=version, known=SCHEMA_VERSION)
+            self._writer = None
+        self._wiper.close(shared=forking.in_use(self) or bool(forking.same_file(self)))
 
 
-def _statements() -> list[str]:
-    text = (files("memreader.stores") / "schema.sql").read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if not line.lstrip().startswith("--")]
-    return [statement for statement in "\n".join(lines).split(";") if statement.strip()]
-
-
-def _is_busy(error: sqlite3.DatabaseError) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+def _forbid(*_: Any) -> int:
+    return sqlite3.SQLITE_DENY

@@ -1,10 +1,19 @@
 -- The truth (DESIGN 5). Index structures in memory are rebuilt from these tables.
+-- store_id, embedder, dimension, lexicon; reindex_* while a reindexing is under way; purge_due after a deletion.
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- The conversation itself. session_id '' is "no session". A deleted message keeps its place with empty content.
+-- Last change sequence number given out, and how often the whole index became void (a reindexing); one row.
+CREATE TABLE counters (
+    id    INTEGER PRIMARY KEY CHECK (id = 1),
+    seq   INTEGER NOT NULL,
+    epoch INTEGER NOT NULL
+);
+
+-- The conversation itself. session_id '' is "no session". A deleted message keeps its place with empty content; of one
+-- that is deleted in part, the part is blank and the digest empty.
 CREATE TABLE messages (
     id            INTEGER PRIMARY KEY,
     user_id       TEXT NOT NULL,
@@ -44,21 +53,37 @@ CREATE TABLE documents (
 );
 CREATE INDEX documents_by_source ON documents (user_id, source_key);
 
+-- seq is that of the item's last change. metadata leaves out fields that have their default.
 CREATE TABLE items (
-    id          INTEGER PRIMARY KEY AUTOINCREMENT,
-    user_id     TEXT NOT NULL,
-    item_id     TEXT NOT NULL,
-    session_id  TEXT,
-    agent_id    TEXT,
-    status      TEXT NOT NULL,
-    visibility  TEXT NOT NULL,
-    source      TEXT,
-    memory      TEXT NOT NULL,
-    metadata    TEXT NOT NULL,
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id    TEXT NOT NULL,
+    item_id    TEXT NOT NULL,
+    seq        INTEGER NOT NULL,
+    session_id TEXT,
+    agent_id   TEXT,
+    status     TEXT NOT NULL,
+    visibility TEXT NOT NULL,
+    source     TEXT,
+    memory     TEXT NOT NULL,
+    metadata   TEXT NOT NULL,
+    UNIQUE (user_id, item_id)
+);
+CREATE INDEX items_by_seq ON items (user_id, seq);
+
+-- What finding an item needs, beside it: listing and filtering don't wade through vectors.
+CREATE TABLE evidence (
+    item        INTEGER PRIMARY KEY REFERENCES items (id) ON DELETE CASCADE,
     embedding   BLOB NOT NULL,
     term_ids    BLOB NOT NULL,
-    term_counts BLOB NOT NULL,
-    UNIQUE (user_id, item_id)
+    term_counts BLOB NOT NULL
+);
+
+-- Vectors of a reindexing that is under way.
+CREATE TABLE staged (
+    item        INTEGER PRIMARY KEY REFERENCES items (id) ON DELETE CASCADE,
+    embedding   BLOB NOT NULL,
+    term_ids    BLOB NOT NULL,
+    term_counts BLOB NOT NULL
 );
 
 CREATE TABLE item_sources (
@@ -68,6 +93,59 @@ CREATE TABLE item_sources (
 ) WITHOUT ROWID;
 CREATE INDEX item_sources_by_key ON item_sources (source_key);
 
+-- Deleted items, without a word of them; indexes in memory catch up by seq.
+CREATE TABLE gone (
+    seq     INTEGER PRIMARY KEY,
+    user_id TEXT NOT NULL,
+    item    INTEGER NOT NULL
+);
+CREATE INDEX gone_by_user ON gone (user_id, seq);
+
+-- Users of whom everything was deleted, by a hash of their id, so that other processes forget them too.
+CREATE TABLE erased (
+    user_hash BLOB PRIMARY KEY,
+    seq       INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- Earlier versions of items that were changed; the newest is the item. A deletion empties memory and metadata.
+CREATE TABLE history (
+    id       INTEGER PRIMARY KEY,
+    user_id  TEXT NOT NULL,
+    item_id  TEXT NOT NULL,
+    version  INTEGER NOT NULL,
+    event    TEXT NOT NULL,
+    at       TEXT NOT NULL,
+    cause    TEXT NOT NULL,
+    memory   TEXT,
+    metadata TEXT
+);
+CREATE INDEX history_by_item ON history (user_id, item_id);
+
+-- Whom and what the items mention, and how these relate.
+CREATE TABLE entities (
+    id      INTEGER PRIMARY KEY,
+    user_id TEXT NOT NULL,
+    key     TEXT NOT NULL,
+    name    TEXT NOT NULL,
+    UNIQUE (user_id, key)
+);
+CREATE TABLE mentions (
+    entity INTEGER NOT NULL REFERENCES entities (id) ON DELETE CASCADE,
+    item   INTEGER NOT NULL REFERENCES items (id) ON DELETE CASCADE,
+    PRIMARY KEY (entity, item)
+) WITHOUT ROWID;
+CREATE INDEX mentions_by_item ON mentions (item);
+CREATE TABLE relations (
+    id       INTEGER PRIMARY KEY,
+    head     INTEGER NOT NULL REFERENCES entities (id) ON DELETE CASCADE,
+    relation TEXT NOT NULL,
+    tail     INTEGER NOT NULL REFERENCES entities (id) ON DELETE CASCADE,
+    item     INTEGER NOT NULL REFERENCES items (id) ON DELETE CASCADE,
+    UNIQUE (item, head, relation, tail)
+);
+CREATE INDEX relations_by_head ON relations (head);
+CREATE INDEX relations_by_tail ON relations (tail);
+
 -- What was read, and how: a second add of the same source by the same reading has nothing to do.
 CREATE TABLE ledger (
     user_id     TEXT NOT NULL,
@@ -75,11 +153,3 @@ CREATE TABLE ledger (
     reading_key TEXT NOT NULL,
     PRIMARY KEY (user_id, source_key, reading_key)
 ) WITHOUT ROWID;
-
--- Every change of an item, deletes too; indexes in memory catch up by seq.
-CREATE TABLE changes (
-    seq     INTEGER PRIMARY KEY AUTOINCREMENT,
-    user_id TEXT NOT NULL,
-    item    INTEGER NOT NULL
-);
-CREATE INDEX changes_by_user ON changes (user_id, seq);

@@ -1,39 +1,40 @@
-"""One user's items in memory, ready to be searched, kept in step with the database by change seq."""
+"""One user's items in memory, ready to be searched, kept in step with the truth by change sequence number."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from memreader.ports import Vectors
-from memreader.stores.faiss_index import FlatVectors, Rows
+from memreader.ports import PostingIndex, VectorIndex, Vectors
+from memreader.records import Changes, Keys
+from memreader.stores.columns import ALIVE, K1, NO_LABEL, Arrays, Columns
+from memreader.stores.faiss_index import FlatVectors
 from memreader.stores.postings import Postings
 
-COMPACT_AT = 0.5
-"""Share of dead rows at which the index is built anew."""
-
-_COLUMNS = "id, embedding, term_ids, term_counts, session_id, agent_id, visibility, status, source"
-_BOUND = 500
-"""Ids in one IN (...): below SQLite's oldest limit on bound values."""
-
-_Row: TypeAlias = tuple[int, bytes, bytes, bytes, str | None, str | None, str, str, str | None]
-Mask: TypeAlias = npt.NDArray[np.bool_]
 Floats: TypeAlias = npt.NDArray[np.float64]
-NOBODY = -1
-"""Code of a label that no item has; -2 is no label."""
+
+ARRAYS: dict[str, str] = {
+    "keys": "<i8", "vectors": "<f4", "sessions": "<i4", "agents": "<i4", "flags": "|u1", "sizes": "<i4",
+    "terms": "<i8", "counts": "<u2", "names": "|u1",
+}  # fmt: skip
+"""What `UserIndex.arrays` consists of, and the kinds of numbers."""
+COMPACT_AT = 0.5
+"""Share of dead rows above which the index is built anew,"""
+FEWEST_DEAD = 64
+"""if there are more of them than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What a query finds in one user's index, rows ascending; arrays of equal length."""
 
-    keys: Rows
-    """Database ids of the candidate items."""
+    keys: Keys
+    """The store's numbers of the candidate items, in the order of their last change."""
     lexical: Floats
     """BM25 of each candidate, >= 0."""
     coverage: Floats
@@ -43,36 +44,108 @@ class Evidence:
 
 
 class UserIndex:
-    """Vectors, postings and labels of one user; not thread-safe, its owner holds a lock."""
+    """Vectors, postings and labels of one user; not thread-safe, its owner holds a lock.
 
-    def __init__(self, user_id: str, dimension: int) -> None:
+    An error or Ctrl-C during `catch_up` leaves it half filled: then it must be thrown away.
+
+    Args:
+        user_id: Whose items these are.
+        dimension: Length of the vectors.
+        vectors: Makes an empty vector index of a dimension.
+        postings: Makes an empty posting index.
+    """
+
+    def __init__(
+        self,
+        user_id: str,
+        dimension: int,
+        *,
+        vectors: Callable[[int], VectorIndex] = FlatVectors,
+        postings: Callable[[], PostingIndex] = Postings,
+    ) -> None:
         self.user_id = user_id
+        self.dimension = dimension
         self.seq = 0
-        self._dimension = dimension
+        """Number of the last change taken in."""
+        self.gained = self.lost = 0
+        """Items taken in and dropped since it was last written down (`saved`) or made of what was."""
+        self._make_vectors, self._make_postings = vectors, postings
         self._clear()
 
-    def __len__(self) -> int:
-        return len(self._row_of)
+    @classmethod
+    def from_arrays(
+        cls,
+        user_id: str,
+        dimension: int,
+        arrays: Mapping[str, npt.NDArray[Any]],
+        *,
+        seq: int,
+        vectors: Callable[[int], VectorIndex] = FlatVectors,
+        postings: Callable[[], PostingIndex] = Postings,
+    ) -> UserIndex:
+        """Return an index equal to the one whose `arrays` were taken at `seq`.
 
-    def catch_up(self, db: sqlite3.Connection) -> None:
-        """Take in every change since the last call; loads everything the first time."""
-        newest = db.execute("SELECT max(seq) FROM changes WHERE user_id = ?", (self.user_id,)).fetchone()[0] or 0
-        if newest == self.seq:
-            return
-        if self.seq == 0:
-            self._load_all(db)
-        else:
-            query = "SELECT DISTINCT item FROM changes WHERE user_id = ? AND seq > ? ORDER BY item"
-            changed = [key for (key,) in db.execute(query, (self.user_id, self.seq))]
-            self._drop(changed)
-            for start in range(0, len(changed), _BOUND):
-                part = changed[start : start + _BOUND]
-                marks = ",".join("?" * len(part))
-                self._append(db.execute(f"SELECT {_COLUMNS} FROM items WHERE id IN ({marks}) ORDER BY id", part))
-            if len(self._vectors) - len(self._row_of) > max(64, COMPACT_AT * len(self._vectors)):
+        Raises:
+            ValueError: The arrays don't belong together.
+        """
+        index = cls(user_id, dimension, vectors=vectors, postings=postings)
+        _check(arrays, dimension)
+        index._restore(arrays)
+        index.seq = seq
+        index.saved()
+        return index
+
+    def __len__(self) -> int:
+        return self._columns.living
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that all arrays take."""
+        return self._columns.nbytes + self._vectors.nbytes + self._postings.nbytes
+
+    def saved(self) -> None:
+        """Begin to count anew what is gained and lost."""
+        self.gained = self.lost = 0
+
+    def catch_up(self, changes: Callable[[int], Changes]) -> None:
+        """Take in every change since the last call; everything the first time.
+
+        Args:
+            changes: Gives the next part of what changed after a change sequence number.
+        """
+        more = True
+        while more:
+            part = changes(self.seq)
+            if part.restart:
+                self.lost += len(self)
                 self._clear()
-                self._load_all(db)
-        self.seq = newest
+            self.lost += self._columns.drop(part.gone)
+            self.gained += len(part.keys)
+            self._append(part)
+            self.seq, more = part.seq, part.more
+        size = len(self._columns)
+        if size - len(self) > max(FEWEST_DEAD, COMPACT_AT * size):
+            arrays = self.arrays()
+            self._clear()
+            self._restore(arrays)
+
+    def arrays(self) -> Arrays:
+        """Return the living items as arrays that `from_arrays` makes an equal index of; of dead ones nothing is left.
+
+        n items: keys, sessions, agents, flags and sizes (n,), vectors (n, d), terms and counts (sum of sizes,); names
+        are the JSON text of the list of labels that the codes in sessions and agents stand for.
+        """
+        alive = self._columns.alive
+        rows, terms, counts = self._postings.arrays()
+        kept = alive[rows]
+        vectors = self._vectors.vectors()
+        arrays = self._columns.arrays() | {
+            "vectors": vectors if alive.all() else vectors[alive],
+            "sizes": np.bincount((np.cumsum(alive) - 1)[rows[kept]], minlength=len(self)),
+            "terms": terms[kept],
+            "counts": counts[kept],
+        }
+        return {name: arrays[name].astype(kind, copy=False) for name, kind in ARRAYS.items()}
 
     def search(
         self,
@@ -82,116 +155,91 @@ class UserIndex:
         session_id: str | None,
         agent_id: str | None,
         isolate: bool,
+        allowed: Keys | None = None,
     ) -> Evidence:
         """Return every candidate's evidence for a query.
+
+        How rare a term is, is counted over all of the user's items, whatever the candidates.
 
         Args:
             vector: The query's, shape (d,).
             terms: The query's term ids, and how much each counts.
+            session_id: Whose items of visibility "session" are seen.
+            agent_id: Only items of this agent, unless None.
             isolate: Only items of this `session_id`.
+            allowed: Only items of these keys, in any order; those that aren't here don't count.
         """
-        rows = np.flatnonzero(self._visible(session_id, agent_id, isolate=isolate))
-        everything = len(rows) == len(self._vectors)
-        similarity = self._vectors.similarities(vector, None if everything else rows)
-        bm25, coverage = self._bm25(terms)
-        return Evidence(self._keys.values[rows], bm25[rows], coverage[rows], similarity)
+        rows = self._columns.candidates(session_id, agent_id, isolate=isolate, allowed=allowed)
+        similarity = self._vectors.similarities(vector, rows)
+        lexical, coverage = self._bm25(terms)
+        keys = self._columns.keys.values
+        if rows is None:
+            return Evidence(keys.copy(), lexical, coverage, similarity)
+        return Evidence(keys[rows], lexical[rows], coverage[rows], similarity)
 
-    def _bm25(self, terms: Mapping[int, float], *, k1: float = 0.9, b: float = 0.4) -> tuple[Floats, Floats]:
-        """Return BM25 (Robertson and Zaragoza 2009; idf as in Lucene) and idf-weighted coverage of every row.
-
-        A length is measured against the mean of its kind: beside short turns every document chunk would look too long.
-        """
-        alive, count = self._alive.values, len(self._row_of)
-        score, covered, total = np.zeros(len(alive)), np.zeros(len(alive)), 0.0
-        norm = k1 * (1 - b + b * self._relative_length())
-        for term, weight in terms.items():
-            rows, counts = self._postings.get(term)
-            frequency = int(alive[rows].sum())
-            idf = weight * float(np.log1p((count - frequency + 0.5) / (frequency + 0.5)))
-            score[rows] += idf * counts * (k1 + 1) / (counts + norm[rows])
-            covered[rows] += idf
-            total += idf
-        return score, covered / total if total else covered
-
-    def _relative_length(self) -> Floats:
-        """Return each row's length in terms, divided by the mean length of the living rows of its kind."""
-        alive, lengths, in_file = self._alive.values, self._length.values.astype(np.float64), self._in_file.values
-        for kind in (in_file, ~in_file):
-            living = kind & alive
-            if living.any():
-                lengths[kind] /= max(lengths[living].mean(), 1.0)
-        return lengths
-
-    def _visible(self, session_id: str | None, agent_id: str | None, *, isolate: bool) -> Mask:
-        mask: Mask = self._alive.values & ~self._archived.values
-        same_session = self._session.values == self._codes.get(session_id, NOBODY)
-        mask &= same_session if isolate else same_session | ~self._session_only.values
-        if agent_id is not None:
-            mask &= self._agent.values == self._codes.get(agent_id, NOBODY)
-        return mask
+    def _bm25(self, terms: Mapping[int, float]) -> tuple[Floats, Floats]:
+        """Return BM25 (Robertson and Zaragoza 2009; idf as in Lucene) and idf-weighted coverage of every row."""
+        size = len(self._columns)
+        found = [self._postings.get(term) for term in terms]
+        sizes = np.array([len(rows) for rows, _ in found], np.int64)
+        if not sizes.any():
+            return np.zeros(size), np.zeros(size)
+        facts = self._columns.facts
+        rows = np.concatenate([rows for rows, _ in found])
+        counts = np.concatenate([counts for _, counts in found]).astype(np.float64)
+        frequency = sizes
+        if len(self) < size:
+            before = np.append(0, np.cumsum(facts.alive[rows]))
+            ends = np.cumsum(sizes)
+            frequency = before[ends] - before[ends - sizes]
+        weights = np.fromiter(terms.values(), np.float64, len(sizes))
+        idf = weights * np.log1p((len(self) - frequency + 0.5) / (frequency + 0.5))
+        parts = np.repeat(idf, sizes)
+        covered = np.bincount(rows, parts, size)
+        # Summed one by one like the parts, so that whoever holds every term is covered to exactly 1.
+        total = sum(idf.tolist())
+        parts *= counts * (K1 + 1) / (counts + facts.norm[rows])
+        lexical: Floats = np.bincount(rows, parts, size).astype(np.float64, copy=False)
+        return lexical, covered / total if total else covered.astype(np.float64, copy=False)
 
     def _clear(self) -> None:
-        self._vectors = FlatVectors(self._dimension)
-        self._postings = Postings()
-        self._row_of: dict[int, int] = {}
-        self._codes: dict[str | None, int] = {}
-        self._keys, self._length = Column(np.int64), Column(np.int64)
-        self._session, self._agent = Column(np.int64), Column(np.int64)
-        self._alive, self._archived = Column(np.bool_), Column(np.bool_)
-        self._session_only, self._in_file = Column(np.bool_), Column(np.bool_)
+        self._vectors = self._make_vectors(self.dimension)
+        self._postings = self._make_postings()
+        self._columns = Columns()
 
-    def _load_all(self, db: sqlite3.Connection) -> None:
-        self._append(db.execute(f"SELECT {_COLUMNS} FROM items WHERE user_id = ? ORDER BY id", (self.user_id,)))
+    def _append(self, part: Changes) -> None:
+        arrays: Arrays = {"keys": part.keys, "vectors": part.vectors, "sizes": part.sizes, "terms": part.terms}
+        self._extend(arrays | {"counts": part.counts} | self._columns.coded(part.labels))
 
-    def _drop(self, keys: Sequence[int]) -> None:
-        for key in keys:
-            row = self._row_of.pop(key, None)
-            if row is not None:
-                self._alive.values[row] = False
+    def _restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        self._columns = Columns(json.loads(arrays["names"].tobytes()))
+        self._extend(arrays)
 
-    def _code(self, label: str | None) -> int:
-        return NOBODY - 1 if label is None else self._codes.setdefault(label, len(self._codes))
-
-    def _append(self, found: Iterable[_Row]) -> None:
-        records = list(found)
-        if not records:
-            return
-        keys, embeddings, ids, occurrences, sessions, agents, visibilities, statuses, kinds = zip(*records, strict=True)
-        first = len(self._keys.values)
-        self._row_of.update(zip(keys, range(first, first + len(records)), strict=True))
-        self._keys.extend(keys)
-        self._alive.extend([True] * len(records))
-        self._archived.extend([status in ("archived", "deleted") for status in statuses])
-        self._session_only.extend([visibility == "session" for visibility in visibilities])
-        self._session.extend([self._code(label) for label in sessions])
-        self._agent.extend([self._code(label) for label in agents])
-        self._in_file.extend([kind == "file" for kind in kinds])
-        self._vectors.add(np.frombuffer(b"".join(embeddings), "<f4").reshape(len(records), self._dimension))
-        counts = np.frombuffer(b"".join(occurrences), "<u2").astype(np.int64)
-        sizes = np.array([len(blob) // 2 for blob in occurrences], np.int64)
-        rows = np.repeat(np.arange(first, first + len(records)), sizes)
-        self._length.extend(np.bincount(rows - first, weights=counts, minlength=len(records)).astype(np.int64))
-        self._postings.extend(rows, np.frombuffer(b"".join(ids), "<i8").astype(np.int64), counts)
+    def _extend(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        count, counts = len(arrays["keys"]), arrays["counts"]
+        if count:
+            self._vectors.add(arrays["vectors"])
+            rows = np.repeat(np.arange(count), arrays["sizes"])
+            self._postings.extend(rows + len(self._columns), arrays["terms"], counts)
+            self._columns.extend(arrays, np.bincount(rows, counts, count))
 
 
-class Column:
-    """An array that grows: appending is amortised O(1), `values` is a view of what is filled."""
-
-    def __init__(self, kind: npt.DTypeLike) -> None:
-        self._data = np.zeros(64, kind)
-        self._size = 0
-
-    @property
-    def values(self) -> npt.NDArray[Any]:
-        """The filled part; writing to it changes the column."""
-        return self._data[: self._size]
-
-    def extend(self, values: Sequence[Any] | npt.NDArray[Any]) -> None:
-        """Append values."""
-        size = self._size + len(values)
-        if size > len(self._data):
-            grown = np.zeros(max(size, 2 * len(self._data)), self._data.dtype)
-            grown[: self._size] = self.values
-            self._data = grown
-        self._data[self._size : size] = values
-        self._size = size
+def _check(arrays: Mapping[str, npt.NDArray[Any]], dimension: int) -> None:
+    """Raise ValueError unless the arrays belong together."""
+    one, each = (len(arrays["keys"]),), (len(arrays["terms"]),)
+    shapes = dict.fromkeys(ARRAYS, one) | {"terms": each, "counts": each, "names": arrays["names"].shape}
+    for name, kind in ARRAYS.items():
+        shape = (*one, dimension) if name == "vectors" else shapes[name]
+        if arrays[name].shape != shape or arrays[name].dtype != np.dtype(kind):
+            raise ValueError(f"array {name!r} is {arrays[name].dtype} {arrays[name].shape}, not {kind} {shape}")
+    names = json.loads(arrays["names"].tobytes())
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("the names of the labels are no list of strings")
+    for codes in (arrays["sessions"], arrays["agents"]):
+        if codes.size and not NO_LABEL <= codes.min() <= codes.max() < len(names):
+            raise ValueError("a label has no name")
+    sizes = arrays["sizes"]
+    if sizes.min(initial=0) < 0 or sizes.sum(dtype=np.int64) != each[0]:
+        raise ValueError("the sizes of the items don't add up to the postings")
+    if not (arrays["flags"] & ALIVE).all() or len(np.unique(arrays["keys"])) != one[0]:
+        raise ValueError("an item is dead, or there twice")

@@ -1,6 +1,22 @@
-"""What tests of memreader, and of your own models, are made of: working fakes, and a contract class per port."""
+"""What tests of memreader, and of your own models and stores, are made of: working fakes, and a contract per port."""
 
 from memreader.testing.contracts import ChatModelContract, EmbedderContract, TokenizerContract
 from memreader.testing.fakes import HashEmbedder, ScriptedChatModel
+from memreader.testing.store_contracts import (
+    GraphStoreContract,
+    ItemStoreContract,
+    PostingIndexContract,
+    VectorIndexContract,
+)
 
-__all__ = ["ChatModelContract", "EmbedderContract", "HashEmbedder", "ScriptedChatModel", "TokenizerContract"]
+__all__ = [
+    "ChatModelContract",
+    "EmbedderContract",
+    "GraphStoreContract",
+    "HashEmbedder",
+    "ItemStoreContract",
+    "PostingIndexContract",
+    "ScriptedChatModel",
+    "TokenizerContract",
+    "VectorIndexContract",
+]

@@ -1,0 +1,333 @@
+"""What is asked of every store: the same rows, in the same steps, timed the same way.
+
+An adapter is a file beside this one that ends in `main(ItsStore)`. The Python of its environment runs it with a task as
+JSON, one step each, so that what one step breaks spoils no other. Knows nothing of memreader, and needs numpy only.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+DIMENSION = 384
+SEED = 7
+BLOCK = 1_000
+"""Rows that are made, and given to a store, at once."""
+WORDS = [first + middle + last for first in "bdfgklmnprstvz" for middle in "aeiou" for last in ("n", "rel", "st", "mo")]
+LEAST_SAMPLES = 3
+Vector = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One item: what it says, whose it is, where it comes from, and its vector."""
+
+    id: str
+    user: str
+    text: str
+    source: dict[str, Any]
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One hit of a search."""
+
+    id: str
+    text: str
+    user: str
+
+
+class UnsupportedError(Exception):
+    """The store has no such operation; the message says why."""
+
+
+class Store(Protocol):
+    """A store in a folder, which is opened, and made when absent, by the constructor."""
+
+    def __init__(self, folder: Path, **options: Any) -> None: ...
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Add rows of one user."""
+
+    def flush(self) -> None:
+        """Make all that was done durable: it survives kill -9 from here on."""
+
+    def search(self, user: str, vector: Vector, k: int) -> list[Found]:
+        """Return the user's `k` nearest rows, best first."""
+
+    def update(self, row: Row, /) -> None:
+        """Put the row in the place of the one of its id."""
+
+    def delete(self, row: Row, /) -> None:
+        """Take a row away."""
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the parent asks for."""
+
+    step: str
+    folder: str
+    users: int = 100
+    items: int = BLOCK
+    """Of each user."""
+    samples: int = 200
+    patience_s: float = 60.0
+    log: str = ""
+    base: int = 0
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def user_name(user: int) -> str:
+    return f"u{user:05}"
+
+
+def rows(user: int, first: int, count: int, *, version: int = 0) -> list[Row]:
+    """Return rows `first`, `first + 1`, ... of a user; equal arguments give equal rows."""
+    rng = np.random.default_rng([SEED, user, first, version])
+    vectors = rng.standard_normal((count, DIMENSION), np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    name = user_name(user)
+    made = []
+    for number, words in enumerate(rng.integers(0, len(WORDS), (count, 11)).tolist(), first):
+        row_id = f"{name}-{number:07}"
+        text = f"{' '.join([WORDS[word] for word in words])} {row_id}v{version}"
+        source = {
+            "type": "chat", "role": "user", "name": "Ana", "content": text, "chat_time": "2024-05-03T08:12:00",
+            "message_id": f"m{number}", "session_id": f"s{number // 100}", "start": 0, "end": len(text),
+        }  # fmt: skip
+        made.append(Row(row_id, name, text, source, vectors[number - first]))
+    return made
+
+
+def blocks(user: int, count: int) -> Iterator[list[Row]]:
+    """Yield the rows 0 .. count of a user, `BLOCK` at a time."""
+    for first in range(0, count, BLOCK):
+        yield rows(user, first, min(BLOCK, count - first))
+
+
+def queries(task: Task, samples: int) -> Iterator[tuple[int, Vector]]:
+    """Yield users in turn, with a random question each."""
+    rng = np.random.default_rng([SEED, 10**6])
+    for sample in range(samples):
+        vector = rng.standard_normal(DIMENSION, np.float32)
+        yield sample % task.users, vector / np.linalg.norm(vector)
+
+
+def timed(calls: Iterable[Callable[[], Any]], patience_s: float, *, skip: int = 1) -> list[float]:
+    """Return the seconds of each call, until `patience_s` is over; the first `skip` only warm up."""
+    taken: list[float] = []
+    until = time.perf_counter() + patience_s
+    for call in calls:
+        start = time.perf_counter()
+        call()
+        end = time.perf_counter()
+        taken.append(end - start)
+        if end > until and len(taken) >= LEAST_SAMPLES + skip:
+            break
+    return taken[skip:]
+
+
+def summary(taken: Sequence[float]) -> dict[str, Any]:
+    """Return the median and the 95th percentile in milliseconds, and of how many."""
+    ordered = sorted(1000 * seconds for seconds in taken)
+    return {"ms": ordered[len(ordered) // 2], "p95": ordered[int(0.95 * (len(ordered) - 1))], "samples": len(ordered)}
+
+
+def resident_mb() -> float:
+    """Return the memory that this process holds; 0 where the system does not say."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20 if statm.exists() else 0.0
+
+
+def say(**what: Any) -> None:
+    print(json.dumps(what), flush=True)
+
+
+Make = Callable[..., Any]
+
+
+def bulk(make: Make, task: Task) -> dict[str, Any]:
+    """Add every user's rows, and make them durable at the end; stops between two users when patience is over."""
+    store = make(Path(task.folder), **task.options)
+    taken = 0.0
+    done = 0
+    for user in range(task.users):
+        for block in blocks(user, task.items):
+            start = time.perf_counter()
+            store.add(block)
+            taken += time.perf_counter() - start
+        done += 1
+        say(done=done, of=task.users)
+        if taken > task.patience_s:
+            break
+    start = time.perf_counter()
+    store.flush()
+    taken += time.perf_counter() - start
+    store.close()
+    return {"per_s": done * task.items / taken, "users": done}
+
+
+def add(make: Make, task: Task) -> dict[str, Any]:
+    """Add one durable row at a time, to users in turn."""
+    store = make(Path(task.folder), **task.options)
+    new = [rows(sample % task.users, task.items + sample, 1) for sample in range(task.samples + 1)]
+
+    def one(row: list[Row]) -> None:
+        store.add(row)
+        store.flush()
+
+    taken = timed([lambda row=row: one(row) for row in new], task.patience_s)  # type: ignore[misc]
+    wrong = _not_found(store, [row[0] for row in new[: len(taken)]])
+    store.close()
+    return {**summary(taken), "wrong": wrong}
+
+
+def search(make: Make, task: Task) -> dict[str, Any]:
+    """Ask for the nearest ten rows of one user, users in turn, and compare with the exact answer."""
+    store = make(Path(task.folder), **task.options)
+    asked = list(queries(task, task.samples + task.users))
+    found: list[list[Found]] = []
+    calls = [lambda u=u, v=v: found.append(store.search(user_name(u), v, 10)) for u, v in asked]  # type: ignore[misc]
+    # In the first round every user's rows are loaded where a store does so; that is what "open" measures.
+    taken = timed(calls, task.patience_s, skip=task.users)
+    hits = right = near = 0
+    answered = list(zip(asked, found, strict=False))[-len(taken) :][:100]
+    for (user, vector), answer in answered:
+        own = [row for block in blocks(user, task.items) for row in block]
+        order = np.argsort(-(np.stack([row.vector for row in own]) @ vector))[:10]
+        exact = {own[place].id for place in order}
+        hits += len(answer)
+        right += sum(hit.user == user_name(user) for hit in answer)
+        near += len(exact & {hit.id for hit in answer})
+    store.close()
+    count = len(answered)
+    return {**summary(taken), "hits": hits / count, "right": right / max(hits, 1), "recall": near / (10 * count)}
+
+
+def update(make: Make, task: Task) -> dict[str, Any]:
+    """Give one row at a time other words and another vector, durably."""
+    store = make(Path(task.folder), **task.options)
+    new = [rows(sample % task.users, sample // task.users, 1, version=1)[0] for sample in range(_at_most(task))]
+
+    def one(row: Row) -> None:
+        store.update(row)
+        store.flush()
+
+    taken = timed([lambda row=row: one(row) for row in new], task.patience_s)  # type: ignore[misc]
+    wrong = _not_found(store, new[: len(taken)])
+    store.close()
+    return {**summary(taken), "wrong": wrong}
+
+
+def delete(make: Make, task: Task) -> dict[str, Any]:
+    """Take one row away at a time, durably; those at the end, which `update` left as they were."""
+    store = make(Path(task.folder), **task.options)
+    doomed = [_from_the_end(sample % task.users, sample // task.users, task) for sample in range(_at_most(task))]
+
+    def one(row: Row) -> None:
+        store.delete(row)
+        store.flush()
+
+    taken = timed([lambda row=row: one(row) for row in doomed], task.patience_s)  # type: ignore[misc]
+    gone = doomed[1 : len(taken) + 1][-10:]
+    wrong = sum(any(hit.id == row.id for hit in store.search(row.user, row.vector, 10)) for row in gone)
+    store.close()
+    return {**summary(taken), "wrong": wrong}
+
+
+def open_store(make: Make, task: Task) -> dict[str, Any]:
+    """From opening to the first answer for one user, then to one for each; and the memory that this took."""
+    with tempfile.TemporaryDirectory() as scratch:
+        # What is imported at the first call counts as starting the process.
+        small = make(Path(scratch), **task.options)
+        small.add(rows(0, 0, 2))
+        small.flush()
+        small.search(user_name(0), rows(0, 0, 1)[0].vector, 1)
+        small.close()
+    asked = list(queries(task, task.users))
+    gc.collect()
+    before = resident_mb()
+    start = time.perf_counter()
+    store = make(Path(task.folder), **task.options)
+    store.search(user_name(0), asked[0][1], 10)
+    one = time.perf_counter() - start
+    for user, vector in asked[1:]:
+        store.search(user_name(user), vector, 10)
+    everyone = time.perf_counter() - start
+    memory = resident_mb() - before
+    store.close()
+    return {"one_s": one, "all_s": everyone, "memory_mb": memory}
+
+
+def crash_write(make: Make, task: Task) -> dict[str, Any]:
+    """Add durable rows until killed; each is acknowledged in the log once it is durable."""
+    store = make(Path(task.folder), **task.options)
+    log = os.open(task.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    say(ready=True)
+    for number in range(task.base, task.base + 10**6):
+        store.add(rows(0, number, 1))
+        store.flush()
+        os.write(log, f"{number}\n".encode())
+    return {}
+
+
+def crash_check(make: Make, task: Task) -> dict[str, Any]:
+    """Look for every acknowledged row by its own vector: it comes first, with its own words."""
+    numbers = [int(line) for line in Path(task.log).read_text().splitlines()]
+    store = make(Path(task.folder), **task.options)
+    lost = torn = 0
+    for row in [*rows(0, 0, task.base), *(rows(0, number, 1)[0] for number in numbers)]:
+        answer = store.search(row.user, row.vector, 1)
+        if not answer or answer[0].id != row.id:
+            lost += 1
+        elif answer[0].text != row.text:
+            torn += 1
+    store.close()
+    return {"acknowledged": len(numbers), "lost": lost, "torn": torn}
+
+
+def _at_most(task: Task) -> int:
+    """Return how many samples there are rows for, of `task.samples` and one to warm up."""
+    return min(task.samples + 1, task.users * min(task.items, BLOCK) // 2)
+
+
+def _from_the_end(user: int, place: int, task: Task) -> Row:
+    first = (task.items - 1) // BLOCK * BLOCK
+    last = rows(user, first, task.items - first)
+    return last[-1 - place]
+
+
+def _not_found(store: Store, written: Sequence[Row]) -> int:
+    """Return how many of the last ten rows don't come first when asked for by their own vector."""
+    answers = [(row, store.search(row.user, row.vector, 1)) for row in written[-10:]]
+    return sum(not answer or answer[0].id != row.id or answer[0].text != row.text for row, answer in answers)
+
+
+STEPS: dict[str, Callable[[Make, Task], dict[str, Any]]] = {
+    "bulk": bulk, "search": search, "open": open_store, "add": add, "update": update, "delete": delete,
+    "crash-write": crash_write, "crash-check": crash_check,
+}  # fmt: skip
+
+
+def main(make: Make) -> None:
+    """Do the step that the first argument asks for; the last line says what was measured."""
+    task = Task(**json.loads(sys.argv[1]))
+    try:
+        say(result=STEPS[task.step](make, task))
+    except UnsupportedError as error:
+        say(unsupported=str(error))

@@ -1,0 +1,254 @@
+"""What an archive holds: its entries, their columns (those of the store's tables), and what each may be.
+
+The one place to change when a table changes; another set of columns is another `VERSION`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias, get_args
+
+from pydantic import ValidationError
+
+from memreader.archive.flaws import Flaw, flaw_of
+from memreader.archive.strict_json import decode
+from memreader.items import MAX_ID_LENGTH, TextualMemoryItem
+from memreader.records import Event
+from memreader.types import Scope
+
+FORMAT = "memreader-archive"
+VERSION = 1
+MANIFEST = "manifest.json"
+VECTORS = "vectors.f32"
+
+Row: TypeAlias = dict[str, Any]
+"""Column -> value: text, whole numbers, None; in items also lists of texts."""
+Check: TypeAlias = Callable[[Any], None]
+"""Returns if the value can be taken, else raises Flaw."""
+
+_LARGEST = 2**63 - 1
+"""SQLite's largest whole number."""
+_EVENTS = frozenset(get_args(Event))
+
+
+def text(value: Any) -> None:
+    """Text that can be stored as UTF-8."""
+    if not isinstance(value, str):
+        raise Flaw(f"is {'null' if value is None else type(value).__name__}, not text")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise Flaw("holds a lone surrogate, which is half a character and can't be stored") from None
+
+
+def name(value: Any) -> None:
+    """Text that says something."""
+    text(value)
+    if not value:
+        raise Flaw("is empty")
+
+
+def user(value: Any) -> None:
+    """The id of a user."""
+    text(value)
+    try:
+        Scope(value)
+    except ValueError:
+        problem = "is not the id of a user: text that is not blank, without a NUL"
+    else:
+        return
+    raise Flaw(problem)
+
+
+def item_name(value: Any) -> None:
+    """The id of an item."""
+    name(value)
+    if len(value) > MAX_ID_LENGTH:
+        raise Flaw(f"has {len(value)} characters, an id has at most {MAX_ID_LENGTH}")
+
+
+def number(value: Any) -> None:
+    """A whole number that SQLite can hold, from 0."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Flaw(f"is {'null' if value is None else type(value).__name__}, not a whole number")
+    if not 0 <= value <= _LARGEST:
+        raise Flaw("is not between 0 and 2**63 - 1")
+
+
+def flag(value: Any) -> None:
+    """0 or 1."""
+    number(value)
+    if value > 1:
+        raise Flaw("is neither 0 nor 1")
+
+
+def time(value: Any) -> None:
+    """An ISO 8601 time or date."""
+    text(value)
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        raise Flaw("is not an ISO 8601 time") from None
+
+
+def event(value: Any) -> None:
+    """What happened to an item."""
+    if not isinstance(value, str) or value not in _EVENTS:
+        raise Flaw(f"is none of {', '.join(sorted(_EVENTS))}")
+
+
+def names_json(value: Any) -> None:
+    """JSON text of a list of texts."""
+    names(_json_list(value))
+
+
+def offsets_json(value: Any) -> None:
+    """JSON text of a list of ascending offsets."""
+    offsets = _json_list(value)
+    for offset in offsets:
+        number(offset)
+    if offsets != sorted(offsets):
+        raise Flaw("does not ascend")
+
+
+def names(value: Any) -> None:
+    """A list of texts that say something."""
+    for one in _list(value):
+        name(one)
+
+
+def relations(value: Any) -> None:
+    """A list of [head, relation, tail]."""
+    for one in _list(value):
+        if len(_list(one)) != 3:
+            raise Flaw("has a relation that is not [head, relation, tail]")
+        names(one)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a row."""
+
+    name: str
+    check: Check = text
+    nullable: bool = False
+
+
+def _columns(*columns: Column) -> tuple[Column, ...]:
+    return (Column("user_id"), *columns)
+
+
+ENTRIES: Mapping[str, tuple[Column, ...]] = {
+    "messages.jsonl": _columns(
+        Column("session_id"),
+        Column("position", number),
+        Column("source_key", name),
+        Column("digest"),
+        Column("message_id", nullable=True),
+        Column("parent_id", nullable=True),
+        Column("role", name),
+        Column("name", nullable=True),
+        Column("content"),
+        Column("chat_time", time, nullable=True),
+        Column("time_inferred", flag),
+        Column("flags", names_json),
+        Column("raw", nullable=True),
+        Column("deleted", flag),
+    ),
+    "documents.jsonl": _columns(
+        Column("doc_key", name),
+        Column("source_key", name),
+        Column("doc_path"),
+        Column("sha256"),
+        Column("media_type"),
+        Column("title", nullable=True),
+        Column("page_starts", offsets_json),
+        Column("context"),
+        Column("doc_time", time, nullable=True),
+        Column("text"),
+    ),
+    "items.jsonl": _columns(
+        Column("item_id", item_name),
+        Column("memory"),
+        Column("metadata"),
+        Column("source_keys", names),
+        Column("relations", relations),
+    ),
+    "ledger.jsonl": _columns(Column("source_key", name), Column("reading_key")),
+    "history.jsonl": _columns(
+        Column("item_id", item_name),
+        Column("version", number),
+        Column("event", event),
+        Column("at", time),
+        Column("cause"),
+        Column("memory", nullable=True),
+        Column("metadata", nullable=True),
+    ),
+}
+"""Entry -> columns of its rows, in the order in which an archive has them. Row i of the items has vector i."""
+
+UNIQUE: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "messages.jsonl": (("user_id", "session_id", "position"), ("user_id", "source_key")),
+    "documents.jsonl": (("user_id", "doc_key"),),
+    "items.jsonl": (("user_id", "item_id"),),
+    "ledger.jsonl": (("user_id", "source_key", "reading_key"),),
+    "history.jsonl": (),
+}
+"""Entry -> which columns together stand in one row only."""
+
+
+def check_row(entry: str, row: Any) -> TextualMemoryItem | None:
+    """Return the item of a row, or of an earlier version in a row of the history; None where the row has none.
+
+    Raises:
+        Flaw: The row is not one of this entry.
+    """
+    columns = ENTRIES[entry]
+    if not isinstance(row, Mapping):
+        raise Flaw(f"is {type(row).__name__}, not a row")
+    for column in columns:
+        if column.name not in row:
+            raise Flaw("is missing", where=f".{column.name}")
+        value = row[column.name]
+        if value is None and column.nullable:
+            continue
+        try:
+            column.check(value)
+        except Flaw as flaw:
+            raise flaw.inside(f".{column.name}") from None
+    if len(row) != len(columns):
+        known = {column.name for column in columns}
+        raise Flaw(f"has the column {next(key for key in row if key not in known)!r:.80}, which is none of ours")
+    if "metadata" not in row or row["memory"] is None or row["metadata"] is None:
+        return None
+    return _item(row)
+
+
+def _item(row: Mapping[str, Any]) -> TextualMemoryItem:
+    try:
+        metadata = decode(row["metadata"])
+    except Flaw as flaw:
+        raise flaw.inside(".metadata") from None
+    try:
+        item = TextualMemoryItem.model_validate({"id": row["item_id"], "memory": row["memory"], "metadata": metadata})
+    except ValidationError as error:
+        invalid = flaw_of(error)
+    else:
+        if item.metadata.user_id not in (None, row["user_id"]):
+            raise Flaw("is another user than the row's", where=".metadata.user_id")
+        return item
+    raise invalid
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise Flaw(f"is {'null' if value is None else type(value).__name__}, not a list")
+    return list(value)
+
+
+def _json_list(value: Any) -> list[Any]:
+    text(value)
+    return _list(decode(value))

@@ -1,0 +1,71 @@
+"""An item with some of its fields changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from pydantic import ValidationError
+
+from memreader.errors import InputError
+from memreader.items import TextualMemoryItem, TextualMemoryMetadata
+
+Patch: TypeAlias = "str | Mapping[str, Any] | TextualMemoryItem"
+"""New words; or `memory` and `metadata` (or fields of the metadata), of which what is given is changed."""
+
+KEPT = frozenset({"user_id", "created_at", "version", "updated_at", "embedding"})
+"""Fields that follow from the item's life, not from a patch; given values of these are passed over."""
+
+
+def patched(item: TextualMemoryItem, patch: Patch) -> TextualMemoryItem:
+    """Return `item` with the given fields changed, its version one higher and `updated_at` now; all values are checked.
+
+    A field that is given is replaced as a whole, lists and `info` too. An item given as patch changes the fields that
+    were set when it was made.
+
+    Raises:
+        InputError: A field is unknown or its value is not valid, or the patch has another `id` or `user_id`.
+
+    >>> patched(TextualMemoryItem(id="a", memory="likes tea"), {"memory": "likes coffee"}).memory
+    'likes coffee'
+    """
+    memory, fields = _parts(item, patch)
+    data = item.metadata.model_dump(exclude={"embedding"})
+    data |= fields
+    data["version"] = item.metadata.version + 1
+    data["updated_at"] = datetime.now().astimezone().isoformat(timespec="seconds")
+    try:
+        return TextualMemoryItem(
+            id=item.id, memory=item.memory if memory is None else memory, metadata=TextualMemoryMetadata(**data)
+        )
+    except ValidationError as error:
+        problems = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+    # Outside the except, so that the words of the memory, which pydantic's error quotes, are not chained to this one.
+    raise InputError(f"not a valid change of a memory item: {problems}")
+
+
+def _parts(item: TextualMemoryItem, patch: Patch) -> tuple[Any, dict[str, Any]]:
+    """Return the new words (None: the old ones) and the metadata's fields to change."""
+    if isinstance(patch, str):
+        return patch, {}
+    if isinstance(patch, TextualMemoryItem):
+        patch = patch.model_dump(exclude_unset=True)
+    if not isinstance(patch, Mapping):
+        raise InputError(f"a change is a text, a dict of fields or an item, not {type(patch).__name__}")
+    given = dict(patch)
+    memory = given.pop("memory", None)
+    if given.pop("id", item.id) != item.id:
+        raise InputError("the id of an item never changes; add a new item, and delete this one")
+    fields = given.pop("metadata", None) or {}
+    if isinstance(fields, TextualMemoryMetadata):
+        fields = fields.model_dump(exclude_unset=True)
+    if not isinstance(fields, Mapping):
+        raise InputError(f"'metadata' is a dict, not {type(fields).__name__}")
+    fields = {**fields, **given}
+    unknown = [str(name) for name in fields if name not in TextualMemoryMetadata.model_fields]
+    if unknown:
+        raise InputError(f"unknown fields {unknown}; put values of your own into 'info'")
+    if fields.get("user_id", item.metadata.user_id) not in (item.metadata.user_id, None):
+        raise InputError("an item stays its user's; add it to the other user's memory, and delete this one")
+    return memory, {name: value for name, value in fields.items() if name not in KEPT}

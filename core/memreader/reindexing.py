@@ -1,0 +1,64 @@
+"""New vectors for a whole store: what it is made for, and going over to another embedder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memreader.embedding import embed_texts
+from memreader.errors import InvalidVectorsError
+from memreader.ports import Embedder
+from memreader.recall import LEXICON, term_counts
+from memreader.stores import Facts, Store
+from memreader.types import Progress
+
+PART = 256
+"""Items embedded and staged at once: what an interruption may cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReindexReport:
+    """What a reindexing did."""
+
+    items: int
+    """How many items got a new vector now."""
+    resumed: int
+    """How many had one already, from an earlier try."""
+    embedder: str
+    """What the store is made for now."""
+
+
+def facts_of(embedder: Embedder) -> Facts:
+    """Return what a store for this embedder is made for."""
+    return Facts(embedder.dimension, f"{embedder.name} ({embedder.fingerprint})", LEXICON)
+
+
+def reindex_store(store: Store, embedder: Embedder, *, progress: Progress | None = None) -> ReindexReport:
+    """Give every item of a store a vector of `embedder`, and make the store one for it.
+
+    The old index serves until every item has its new vector; then all change at once. A reindexing that was interrupted
+    goes on where it stopped, in this process or another, when it is called for the same embedder.
+
+    Raises:
+        InvalidVectorsError: An item can't be embedded; the store stays as it was.
+        ReindexInterruptedError: Another reindexing of this store began or ended meanwhile.
+    """
+    facts = facts_of(embedder)
+    job = store.reindexing(facts)
+    resumed = done = job.progress()[0]
+    count = 0
+    while True:
+        part = job.next(PART)
+        if part:
+            embedded = embed_texts(embedder, [item.memory for item in part])
+            if embedded.failures:
+                error = next(iter(embedded.failures.values()))
+                raise InvalidVectorsError(f"an item can't be embedded ({error}); the store stays as it was") from error
+            job.stage(part, embedded.vectors, [term_counts(item.memory) for item in part])
+            count += len(part)
+            done, total = job.progress()
+            if progress is not None:
+                progress("reindex", done, total)
+        elif job.finish():
+            break
+    store.adopt(facts)
+    return ReindexReport(items=count, resumed=resumed, embedder=facts.embedder)

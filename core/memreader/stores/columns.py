@@ -1,0 +1,240 @@
+"""What is known of each row of one user's index besides its vector and its terms: key, labels, length, and its life."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from memreader.records import Keys, Label
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
+
+NOBODY = -1
+"""Code of a label that no item has."""
+NO_LABEL = -2
+ALIVE, ARCHIVED, SESSION_ONLY, IN_FILE = 1, 2, 4, 8
+"""Bits of a row's flags."""
+LAG = 1024
+"""Fewest rows by which the look-up of keys may lag behind before it is made anew."""
+K1, B = 0.9, 0.4
+"""Of BM25: how soon occurrences stop to count, and how much a length does."""
+
+
+class Column:
+    """An array that grows: appending is amortised O(1), `values` is a view of what is filled."""
+
+    def __init__(self, kind: npt.DTypeLike) -> None:
+        self._data = np.zeros(64, kind)
+        self._size = 0
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """The filled part; writing to it changes the column."""
+        return self._data[: self._size]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory taken, the part to be filled included."""
+        return self._data.nbytes
+
+    def extend(self, values: Sequence[Any] | npt.NDArray[Any]) -> None:
+        """Append values."""
+        size = self._size + len(values)
+        if size > len(self._data):
+            grown = np.zeros(max(size, 2 * len(self._data)), self._data.dtype)
+            grown[: self._size] = self.values
+            self._data = grown
+        self._data[self._size : size] = values
+        self._size = size
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What every search needs of all rows, and a change makes void."""
+
+    alive: Mask
+    shown: Mask
+    """Neither dead nor archived."""
+    shared: Mask
+    """Shown to every session."""
+    all_shared: bool
+    session_only: bool
+    """Whether any item is shown to one session only."""
+    norm: npt.NDArray[np.float32]
+    """What BM25 adds to the occurrences of a term in this row."""
+
+
+class Columns:
+    """Rows of one user's items: appended, marked dead, and found by key or by label."""
+
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self.keys, self._flags, self._lengths = Column(np.int64), Column(np.uint8), Column(np.int32)
+        self._sessions, self._agents = Column(np.int32), Column(np.int32)
+        self.living = 0
+        """How many rows are not dead."""
+        self._codes = {name: code for code, name in enumerate(names)}
+        self._last_key = -1
+        self._sorted_keys, self._sorted_rows, self._sorted_to = np.zeros(0, np.int64), np.zeros(0, np.int32), 0
+        self._facts: Facts | None = None
+
+    def __len__(self) -> int:
+        return len(self.keys.values)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that all arrays take, with what the first search makes: three masks and a norm."""
+        columns = (self.keys, self._flags, self._lengths, self._sessions, self._agents)
+        lookup = self._sorted_keys.nbytes + self._sorted_rows.nbytes
+        return sum(column.nbytes for column in columns) + lookup + 7 * len(self)
+
+    @property
+    def alive(self) -> Mask:
+        """Which rows are not dead."""
+        alive: Mask = self._flags.values & ALIVE != 0
+        return alive
+
+    @property
+    def facts(self) -> Facts:
+        """What holds until the next change."""
+        if self._facts is None:
+            self._facts = _facts(self._flags.values, self._lengths.values)
+        return self._facts
+
+    def coded(self, labels: Sequence[Label]) -> Arrays:
+        """Return the labels of n items as arrays of shape (n,): sessions, agents and flags."""
+        return {
+            "sessions": np.array([self._code(label[0]) for label in labels], np.int32),
+            "agents": np.array([self._code(label[1]) for label in labels], np.int32),
+            "flags": np.array([_flags_of(label) for label in labels], np.uint8),
+        }
+
+    def extend(self, arrays: Mapping[str, npt.NDArray[Any]], lengths: npt.NDArray[Any]) -> None:
+        """Append rows: keys, sessions, agents and flags, and how many terms each has, repeats included."""
+        keys = arrays["keys"]
+        if not len(keys):
+            return
+        for column, values in (
+            (self.keys, keys),
+            (self._flags, arrays["flags"]),
+            (self._lengths, lengths),
+            (self._sessions, arrays["sessions"]),
+            (self._agents, arrays["agents"]),
+        ):
+            column.extend(values)
+        self.living += len(keys)
+        self._last_key = max(self._last_key, int(keys.max()))
+        self._facts = None
+
+    def drop(self, keys: Keys) -> int:
+        """Mark dead the rows of those items that are among `keys`, and return how many there were."""
+        rows = self.find(keys)
+        if len(rows):
+            self._flags.values[rows] &= ~np.uint8(ALIVE)
+            self.living -= len(rows)
+            self._facts = None
+        return len(rows)
+
+    def find(self, keys: Keys) -> Keys:
+        """Return the rows of those living items that are among `keys`, each once, in no order."""
+        known = self.keys.values
+        wanted = np.unique(keys)
+        # Most often it is asked about new items, which nobody can know.
+        wanted = wanted[: wanted.searchsorted(self._last_key, "right")]
+        if not len(wanted):
+            return np.zeros(0, np.int64)
+        if len(known) - self._sorted_to > max(LAG, len(known) // 8):
+            self._sort_keys()
+        at, there = _places(self._sorted_keys, wanted)
+        # What came after the keys were sorted is looked through.
+        new = _places(wanted, known[self._sorted_to :])[1]
+        rows: Keys = np.concatenate(
+            [self._sorted_rows[at[there]], np.flatnonzero(new) + self._sorted_to], dtype=np.int64
+        )
+        return rows[self.alive[rows]]
+
+    def candidates(
+        self, session_id: str | None, agent_id: str | None, *, isolate: bool, allowed: Keys | None
+    ) -> Keys | None:
+        """Return the rows that may be found, ascending; None for every row. See `UserIndex.search`."""
+        facts = self.facts
+        mask = facts.shared
+        if isolate or facts.session_only:
+            same_session = facts.shown & (self._sessions.values == self._known(session_id))
+            mask = same_session if isolate else mask | same_session
+        if agent_id is not None:
+            mask = mask & (self._agents.values == self._known(agent_id))
+        if allowed is not None:
+            rows = np.sort(self.find(allowed))
+            return rows[mask[rows]]
+        if mask is facts.shared and facts.all_shared:
+            return None
+        return np.flatnonzero(mask)
+
+    def arrays(self) -> Arrays:
+        """Return the living rows: what `extend` takes, and "names", a JSON list of what the codes stand for."""
+        alive = self.alive
+        sessions, agents = self._sessions.values[alive], self._agents.values[alive]
+        # Codes anew: the name of a session that is gone must not stay behind either.
+        used = np.unique(np.concatenate([sessions, agents]))
+        used = used[used >= 0]
+        names = list(self._codes)
+        return {
+            "keys": self.keys.values[alive],
+            "sessions": np.where(sessions < 0, sessions, np.searchsorted(used, sessions)),
+            "agents": np.where(agents < 0, agents, np.searchsorted(used, agents)),
+            "flags": self._flags.values[alive],
+            "names": np.frombuffer(json.dumps([names[code] for code in used.tolist()]).encode(), np.uint8),
+        }
+
+    def _code(self, label: str | None) -> int:
+        return NO_LABEL if label is None else self._codes.setdefault(label, len(self._codes))
+
+    def _known(self, label: str | None) -> int:
+        return NOBODY if label is None else self._codes.get(label, NOBODY)
+
+    def _sort_keys(self) -> None:
+        living = np.flatnonzero(self.alive)
+        keys = self.keys.values[living]
+        order = np.argsort(keys, kind="stable")
+        self._sorted_keys, self._sorted_rows = keys[order], living[order].astype(np.int32)
+        self._sorted_to = len(self)
+
+
+def _facts(flags: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int32]) -> Facts:
+    alive = flags & ALIVE != 0
+    shown = flags & (ALIVE | ARCHIVED) == ALIVE
+    shared = flags & (ALIVE | ARCHIVED | SESSION_ONLY) == ALIVE
+    in_file = flags & IN_FILE != 0
+    # Against the mean length of its kind: beside short turns every document chunk would look too long.
+    relative = lengths.astype(np.float64)
+    for kind in (in_file, ~in_file):
+        living = lengths[kind & alive]
+        if len(living):
+            relative[kind] /= max(living.mean(), 1.0)
+    norm = (K1 * (1 - B + B * relative)).astype(np.float32)
+    return Facts(alive, shown, shared, bool(shared.all()), bool((shown != shared).any()), norm)
+
+
+def _flags_of(label: Label) -> int:
+    _, _, visibility, status, source = label
+    return (
+        ALIVE
+        | ARCHIVED * (status in ("archived", "deleted"))
+        | SESSION_ONLY * (visibility == "session")
+        | IN_FILE * (source == "file")
+    )
+
+
+def _places(among: Keys, wanted: Keys) -> tuple[Keys, Mask]:
+    """Return for each of `wanted` its place in `among` (ascending), and whether it is there."""
+    at = np.searchsorted(among, wanted)
+    if not len(among):
+        return at, np.zeros(len(wanted), np.bool_)
+    at[at == len(among)] = 0
+    return at, among[at] == wanted

@@ -1,0 +1,243 @@
+"""Taking words away: items with all that is theirs, and what of their sources nobody else cites."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memreader.records import Deleted
+from memreader.stores.changes import ChangeNumbers, user_hash
+
+OF_SOURCE = "item_sources CROSS JOIN items ON items.id = item"
+"""Items by a source key. CROSS, since the planner would else start from all items of the user, however many."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A message or document that lost an item, and how to blank a part of it."""
+
+    table: str
+    row: int
+    text: str
+    kind: str
+    place: tuple[Any, ...]
+    """Of a message: position and session; of a document: its path."""
+
+    def spans(self, sources: Iterable[dict[str, Any]]) -> list[tuple[int, int]]:
+        """Return which parts of the text an item's sources cite; all of it where they don't say."""
+        return [
+            (source.get("start") or 0, len(self.text) if source.get("end") is None else source["end"])
+            for source in sources
+            if source.get("type", "chat") == self.kind and self._is_cited_by(source)
+        ]
+
+    def _is_cited_by(self, source: dict[str, Any]) -> bool:
+        if self.kind == "doc":
+            return (source.get("doc_path"),) == self.place
+        position, session = self.place
+        return source.get("index") in (None, position) and source.get("session_id") in (None, session)
+
+
+class Eraser:
+    """Deletes within one transaction, for one user."""
+
+    def __init__(self, db: sqlite3.Connection, user_id: str, numbers: ChangeNumbers) -> None:
+        self._db = db
+        self._user_id = user_id
+        self._numbers = numbers
+        self._lost: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self._messages = self._documents = 0
+
+    @property
+    def lost(self) -> tuple[int, int]:
+        """How many messages, and how many documents, lost words so far."""
+        return self._messages, self._documents
+
+    def delete(self, keys: Sequence[int], *, cause: str, traceless: bool = False) -> list[str]:
+        """Delete items by number and return their ids; `forget` must follow for what they were made from."""
+        ids: list[str] = []
+        for key in keys:
+            query = "SELECT item_id, metadata FROM items WHERE id = ?"
+            item_id, text = self._db.execute(query, (key,)).fetchone()
+            metadata = json.loads(text)
+            query = "SELECT source_key FROM item_sources WHERE item = ?"
+            for (source_key,) in self._db.execute(query, (key,)):
+                self._lost[source_key].extend(metadata.get("sources", ()))
+            entities = self._db.execute("SELECT entity FROM mentions WHERE item = ?", (key,)).fetchall()
+            self._db.execute("DELETE FROM items WHERE id = ?", (key,))
+            drop_unmentioned(self._db, entities)
+            self._db.execute("INSERT INTO gone VALUES (?, ?, ?)", (self._numbers.next(), self._user_id, key))
+            self._record_deletion(item_id, metadata, cause, traceless=traceless)
+            ids.append(item_id)
+        if ids:
+            self._purge_is_due()
+        return ids
+
+    def forget(self) -> None:
+        """Erase of the deleted items' sources what no other item cites.
+
+        The ledger forgets all of them, so that adding them again brings everything back.
+        """
+        for source_key, deleted in self._lost.items():
+            values = (self._user_id, source_key)
+            self._db.execute("DELETE FROM ledger WHERE user_id = ? AND source_key = ?", values)
+            query = f"SELECT metadata FROM {OF_SOURCE} WHERE user_id = ? AND source_key = ?"
+            others = [json.loads(text).get("sources", []) for (text,) in self._db.execute(query, values)]
+            for source in self._sources(source_key):
+                self._blank(source, source_key, deleted, others)
+        self._lost.clear()
+
+    def forget_message(self, row: int, source_key: str) -> None:
+        """Erase a message whole; its place in the session stays."""
+        query = (
+            "UPDATE messages SET content = '', raw = NULL, name = NULL, deleted = 1 "
+            "WHERE id = ? AND NOT (deleted AND content = '')"
+        )
+        self._messages += self._db.execute(query, (row,)).rowcount
+        self._db.execute("DELETE FROM ledger WHERE user_id = ? AND source_key = ?", (self._user_id, source_key))
+        self._purge_is_due()
+
+    def forget_document(self, row: int, source_key: str) -> None:
+        """Erase a document whole."""
+        self._documents += self._db.execute("DELETE FROM documents WHERE id = ?", (row,)).rowcount
+        self._db.execute("DELETE FROM ledger WHERE user_id = ? AND source_key = ?", (self._user_id, source_key))
+        self._purge_is_due()
+
+    def everything(self, store_id: str) -> Deleted:
+        """Erase the user: no row holds the id any more, only a hash of it, so that other processes notice."""
+        db, user = self._db, (self._user_id,)
+        ids = [item_id for (item_id,) in db.execute("SELECT item_id FROM items WHERE user_id = ? ORDER BY id", user)]
+        query = "SELECT count(*) FROM messages WHERE user_id = ? AND NOT deleted"
+        messages = db.execute(query, user).fetchone()[0]
+        documents = db.execute("SELECT count(*) FROM documents WHERE user_id = ?", user).fetchone()[0]
+        for table in ("items", "messages", "documents", "ledger", "history", "entities", "gone"):
+            db.execute(f"DELETE FROM {table} WHERE user_id = ?", user)
+        number = self._numbers.next()
+        db.execute("INSERT OR REPLACE INTO erased VALUES (?, ?)", (user_hash(store_id, self._user_id), number))
+        self._purge_is_due()
+        return Deleted(ids, messages, documents)
+
+    def _purge_is_due(self) -> None:
+        """Keep that the files still hold what was deleted, under a new number: an older purge doesn't clear it."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('purge_due', ?)", (str(self._numbers.next()),))
+
+    def _sources(self, source_key: str) -> list[_Source]:
+        values = (self._user_id, source_key)
+        query = "SELECT id, content, position, session_id FROM messages WHERE user_id = ? AND source_key = ?"
+        found = [
+            _Source("messages", row, text, "chat", (position, session or None))
+            for row, text, position, session in self._db.execute(query, values)
+        ]
+        query = "SELECT id, text, doc_path FROM documents WHERE user_id = ? AND source_key = ?"
+        found += [
+            _Source("documents", row, text, "doc", (path,)) for row, text, path in self._db.execute(query, values)
+        ]
+        return found
+
+    def _blank(
+        self, source: _Source, source_key: str, deleted: list[dict[str, Any]], others: list[list[dict[str, Any]]]
+    ) -> None:
+        if not others:
+            (self.forget_message if source.table == "messages" else self.forget_document)(source.row, source_key)
+            return
+        kept = [span for sources in others for span in source.spans(sources)]
+        text = blanked(source.text, source.spans(deleted), kept)
+        if text == source.text:
+            return
+        if source.table == "messages":
+            # Without a digest it counts as edited: sent again, it is read again.
+            self._db.execute(
+                "UPDATE messages SET content = ?, raw = NULL, digest = '' WHERE id = ?", (text, source.row)
+            )
+            self._messages += 1
+        else:
+            self._db.execute("UPDATE documents SET text = ? WHERE id = ?", (text, source.row))
+            self._documents += 1
+
+    def _record_deletion(self, item_id: str, metadata: dict[str, Any], cause: str, *, traceless: bool) -> None:
+        db, values = self._db, (self._user_id, item_id)
+        if traceless:
+            db.execute("DELETE FROM history WHERE user_id = ? AND item_id = ?", values)
+            return
+        version = metadata.get("version", 1)
+        if last_event(db, *values) in (None, "delete"):
+            add_event(db, *values, version=version, event="add", at=metadata["created_at"], cause="add")
+        db.execute(
+            "UPDATE history SET memory = NULL, metadata = NULL WHERE user_id = ? AND item_id = ? "
+            "AND memory IS NOT NULL",
+            values,
+        )
+        add_event(db, *values, version=version, event="delete", at=now(), cause=cause)
+
+
+def blanked(text: str, spans: Sequence[tuple[int, int]], kept: Sequence[tuple[int, int]]) -> str:
+    """Return `text` with every character of `spans` that is in none of `kept` replaced by a space; line breaks stay.
+
+    >>> blanked("one two three", [(0, 7)], [(4, 7)])
+    '    two three'
+    """
+    mask = bytearray(len(text))
+    for mark, ranges in ((1, spans), (0, kept)):
+        for start, end in ranges:
+            first = max(start, 0)
+            last = max(min(end, len(text)), first)
+            mask[first:last] = bytes([mark]) * (last - first)
+    pieces, at = [], 0
+    for run in re.finditer(b"\x01+", mask):
+        pieces += [text[at : run.start()], re.sub(r"\S", " ", text[run.start() : run.end()])]
+        at = run.end()
+    return "".join([*pieces, text[at:]])
+
+
+def is_blanked(rest: str, text: str) -> bool:
+    """Return whether `rest` is what blanking some of `text`, but not all of it, leaves.
+
+    >>> is_blanked("    two three", "one two three"), is_blanked("one two", "one two")
+    (True, False)
+    """
+    changed = rest != text and len(rest) == len(text)
+    return changed and all(left in (" ", right) for left, right in zip(rest, text, strict=True))
+
+
+def drop_unmentioned(db: sqlite3.Connection, entities: Iterable[tuple[int]]) -> None:
+    """Delete those of the entities that no item mentions any more."""
+    query = "DELETE FROM entities WHERE id = ? AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = entities.id)"
+    db.executemany(query, entities)
+
+
+def last_event(db: sqlite3.Connection, user_id: str, item_id: str) -> str | None:
+    """Return what was recorded last about an item, or None."""
+    query = "SELECT event FROM history WHERE user_id = ? AND item_id = ? ORDER BY id DESC LIMIT 1"
+    row = db.execute(query, (user_id, item_id)).fetchone()
+    return row[0] if row else None
+
+
+def add_event(
+    db: sqlite3.Connection,
+    user_id: str,
+    item_id: str,
+    *,
+    version: int,
+    event: str,
+    at: str,
+    cause: str,
+    memory: str | None = None,
+    metadata: str | None = None,
+) -> None:
+    """Record one step in the life of an item."""
+    db.execute(
+        "INSERT INTO history (user_id, item_id, version, event, at, cause, memory, metadata) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (user_id, item_id, version, event, at, cause, memory, metadata),
+    )
+
+
+def now() -> str:
+    """Return the time as the history shows it: ISO 8601 to the second, with zone."""
+    return datetime.now().astimezone().isoformat(timespec="seconds")

@@ -1,0 +1,70 @@
+"""Everything in a store, or of one user in it, row by row; all of it as of one moment."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from memreader.ports import Vectors
+from memreader.stores.sqlite_graph import relations_of
+
+PART = 4096
+"""Vectors handed out at once."""
+
+
+class Rows:
+    """The rows of the tables, inside one read transaction, as dicts of the columns asked for.
+
+    Args:
+        db: A connection inside a read transaction.
+        user_id: Whose rows; None for everybody's.
+        dimension: Of the vectors.
+    """
+
+    def __init__(self, db: sqlite3.Connection, user_id: str | None, *, dimension: int) -> None:
+        self._db = db
+        self._where = "" if user_id is None else "WHERE user_id = ?"
+        self._values: tuple[str, ...] = () if user_id is None else (user_id,)
+        self._dimension = dimension
+
+    def count(self, table: str) -> int:
+        """Return how many rows there will be."""
+        return int(self._db.execute(f"SELECT count(*) FROM {table} {self._where}", self._values).fetchone()[0])
+
+    def users(self) -> list[str]:
+        """Return the ids of everyone of whom there is a row, in alphabetical order."""
+        tables = ("items", "messages", "documents", "ledger", "history")
+        query = " UNION ".join(f"SELECT user_id FROM {table} {self._where}" for table in tables) + " ORDER BY 1"
+        return [user for (user,) in self._db.execute(query, self._values * len(tables))]
+
+    def plain(self, table: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a table, in the order in which they were written."""
+        order = {"ledger": "user_id, source_key, reading_key", "messages": "user_id, session_id, position"}
+        query = f"SELECT {', '.join(columns)} FROM {table} {self._where} ORDER BY {order.get(table, 'id')}"
+        for row in self._db.execute(query, self._values):
+            yield dict(zip(columns, row, strict=True))
+
+    def items(self) -> Iterator[dict[str, Any]]:
+        """Yield the items by first add: user_id, item_id, memory, metadata, source_keys, relations."""
+        query = f"SELECT id, user_id, item_id, memory, metadata FROM items {self._where} ORDER BY id"
+        for key, user_id, item_id, memory, metadata in self._db.execute(query, self._values):
+            sources = self._db.execute("SELECT source_key FROM item_sources WHERE item = ?", (key,)).fetchall()
+            yield {
+                "user_id": user_id,
+                "item_id": item_id,
+                "memory": memory,
+                "metadata": metadata,
+                "source_keys": [source for (source,) in sources],
+                "relations": [list(relation) for relation in relations_of(self._db, key)],
+            }
+
+    def vectors(self) -> Iterator[Vectors]:
+        """Yield the items' vectors in the order of `items`, float32, shape (n, d), some thousand at a time."""
+        query = f"SELECT embedding FROM items CROSS JOIN evidence ON item = id {self._where} ORDER BY id"
+        found = self._db.execute(query, self._values)
+        while part := found.fetchmany(PART):
+            vectors = np.frombuffer(b"".join(blob for (blob,) in part), "<f4").reshape(-1, self._dimension)
+            yield vectors.astype(np.float32, copy=False)

@@ -1,0 +1,39 @@
+"""A new item into the tables: its row, what finding it needs, its sources, and whom it mentions."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from memreader.records import ItemRecord
+from memreader.stores.rows import evidence_of
+from memreader.stores.sqlite_graph import add_mentions
+
+
+def insert_item(db: sqlite3.Connection, user_id: str, record: ItemRecord, metadata: str, seq: int) -> int:
+    """Insert an item that is new, with all that is its own; return its number.
+
+    Args:
+        metadata: As `metadata_json` gives it.
+    """
+    if record.vector is None:
+        raise ValueError("an item that is new needs a vector")
+    item, fields = record.item, record.item.metadata
+    cursor = db.execute(
+        "INSERT INTO items (user_id, item_id, seq, session_id, agent_id, status, visibility, source, memory, metadata) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            user_id, item.id, seq, fields.session_id, fields.agent_id, fields.status, fields.visibility, fields.source,
+            item.memory, metadata,
+        ),
+    )  # fmt: skip
+    key = int(cursor.lastrowid or 0)
+    db.execute("INSERT INTO evidence VALUES (?, ?, ?, ?)", (key, *evidence_of(record.vector, record.terms)))
+    link(db, key, record.source_keys)
+    add_mentions(db, user_id, key, fields.entities, record.relations)
+    return key
+
+
+def link(db: sqlite3.Connection, key: int, source_keys: Sequence[str]) -> None:
+    """Keep what an item was made from."""
+    db.executemany("INSERT OR IGNORE INTO item_sources VALUES (?, ?)", [(key, source) for source in source_keys])

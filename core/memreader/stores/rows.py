@@ -1,0 +1,43 @@
+"""Items as rows of the database, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from memreader.items import TextualMemoryItem, TextualMemoryMetadata
+from memreader.ports import Vectors
+
+MAX_COUNT = 65535
+"""Occurrences of a term are kept in two bytes."""
+
+
+def metadata_json(metadata: TextualMemoryMetadata, source_keys: Sequence[str], positions: Mapping[str, int]) -> str:
+    """Return the metadata as JSON without its vector and defaults, chat sources numbered by position in the session."""
+    data = metadata.model_dump(mode="json", exclude={"embedding"}, exclude_defaults=True)
+    data["created_at"], data["updated_at"] = metadata.created_at, metadata.updated_at
+    if positions and len(source_keys) == len(metadata.sources):
+        for source, key in zip(data.get("sources", ()), source_keys, strict=True):
+            if key in positions:
+                source["index"] = positions[key]
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def item_of(item_id: str, memory: str, metadata: str) -> TextualMemoryItem:
+    """Return the item of a row."""
+    return TextualMemoryItem(id=item_id, memory=memory, metadata=TextualMemoryMetadata.model_validate_json(metadata))
+
+
+def evidence_of(vector: Vectors, terms: Mapping[int, int]) -> tuple[bytes, bytes, bytes]:
+    """Return a vector, and its text's term ids and their counts, as blobs; little-endian everywhere."""
+    counts = np.minimum(np.fromiter(terms.values(), np.int64, len(terms)), MAX_COUNT)
+    ids = np.fromiter(terms.keys(), "<i8", len(terms))
+    return vector.astype("<f4", copy=False).tobytes(), ids.tobytes(), counts.astype("<u2").tobytes()
+
+
+def bound(item_id: Any) -> str | None:
+    """Return an id as SQLite takes it; None, which equals nothing, for one that nothing can have (a lone surrogate)."""
+    return item_id if isinstance(item_id, str) and item_id.encode("utf-8", "ignore").decode() == item_id else None

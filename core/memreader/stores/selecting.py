@@ -1,0 +1,75 @@
+"""From a selection to the numbers of the items that it means; every value is bound."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from memreader.records import Selection
+from memreader.stores.filter_sql import condition_sql
+from memreader.stores.rows import bound
+
+LARGEST = 2**63 - 1
+"""SQLite's largest whole number."""
+
+_OF_KEYS = "items.id IN (SELECT item FROM item_sources WHERE source_key IN (SELECT value FROM json_each(?)))"
+_OF_MESSAGE = (
+    "(items.id IN (SELECT item FROM messages CROSS JOIN item_sources USING (source_key) WHERE messages.user_id = ? "
+    "AND message_id = ? AND (? IS NULL OR messages.session_id = ?)) OR EXISTS (SELECT 1 FROM json_each(items.metadata, "
+    "'$.sources') WHERE json_extract(value, '$.message_id') = ? AND (? IS NULL OR json_extract(value, '$.session_id') "
+    "= ? OR items.session_id = ?)))"
+)
+_OF_DOCUMENT = (
+    "(items.id IN (SELECT item FROM documents CROSS JOIN item_sources USING (source_key) WHERE documents.user_id = ? "
+    "AND (doc_path = ? OR doc_key = ?)) OR EXISTS (SELECT 1 FROM json_each(items.metadata, '$.sources') "
+    "WHERE json_extract(value, '$.doc_path') = ?))"
+)
+
+
+def whole_user(doomed: Sequence[str] | Selection) -> bool:
+    """Return whether this means everything of the user."""
+    return isinstance(doomed, Selection) and doomed == Selection()
+
+
+def condition_of(user_id: str, selection: Selection) -> tuple[str, list[Any]]:
+    """Return what the rows of `items` that a selection means fulfil, as SQL and the values to bind."""
+    parts: list[str] = ["items.user_id = ?"]
+    values: list[Any] = [user_id]
+    session = selection.session_id
+    if session is not None and selection.message_id is None:
+        parts.append("items.session_id = ?")
+        values.append(session)
+    if selection.agent_id is not None:
+        parts.append("items.agent_id = ?")
+        values.append(selection.agent_id)
+    if selection.where is not None:
+        condition, more = condition_sql(selection.where)
+        parts.append(condition)
+        values += more
+    if selection.source_keys is not None:
+        parts.append(_OF_KEYS)
+        values.append(json.dumps(selection.source_keys))
+    if selection.message_id is not None:
+        message = bound(selection.message_id)
+        parts.append(_OF_MESSAGE)
+        values += [user_id, message, session, session, message, session, session, session]
+    if selection.document is not None:
+        name = bound(selection.document)
+        parts.append(_OF_DOCUMENT)
+        values += [user_id, name, name, name]
+    return " AND ".join(f"({part})" for part in parts), values
+
+
+def keys_of(
+    db: sqlite3.Connection, user_id: str, wanted: Sequence[str] | Selection, *, limit: int = -1, offset: int = 0
+) -> list[int]:
+    """Return the numbers of the user's items: by id in the order asked, each once; by selection in the order of add."""
+    if isinstance(wanted, Selection):
+        condition, values = condition_of(user_id, wanted)
+        query = f"SELECT id FROM items WHERE {condition} ORDER BY id LIMIT ? OFFSET ?"
+        return [key for (key,) in db.execute(query, (*values, min(limit, LARGEST), min(offset, LARGEST)))]
+    query = "SELECT id FROM items WHERE user_id = ? AND item_id = ?"
+    rows = [db.execute(query, (user_id, bound(item_id))).fetchone() for item_id in wanted]
+    return list(dict.fromkeys(row[0] for row in rows if row))

@@ -1,0 +1,196 @@
+"""The truth: messages, documents and items of many users in one SQLite database."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from memreader.errors import EmbedderMismatchError
+from memreader.items import TextualMemoryItem
+from memreader.records import Batch, Changes, Keys, Selection, Version, Written
+from memreader.stores.changes import user_hash
+from memreader.stores.database import Database
+from memreader.stores.erasing import OF_SOURCE
+from memreader.stores.rows import bound, item_of
+from memreader.stores.selecting import keys_of
+from memreader.stores.writing import BatchWriter, cited_with
+
+_BOUND = 500
+"""Values in one IN (...): below SQLite's oldest limit on bound values."""
+_LABELS = "session_id, agent_id, visibility, status, source"
+
+
+class SqliteItems:
+    """The `ItemStore` port over a database, and what a store knows about itself.
+
+    Args:
+        database: Stays the caller's to close.
+        facts: "embedder", "dimension" and "lexicon" of what is to be stored; kept at creation, compared later.
+
+    Raises:
+        EmbedderMismatchError: The database was made with others.
+    """
+
+    def __init__(self, database: Database, facts: Mapping[str, str]) -> None:
+        self._database = database
+        self._facts = dict(facts)
+        self.dimension = int(facts["dimension"])
+        with database.transaction() as db:
+            self._epoch = _epoch(db)
+            self._check_facts(db)
+            db.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", facts.items())
+
+    def write(self, batch: Batch) -> Written:
+        """Write a batch in one transaction and return what became of each item; see the port."""
+        with self._database.transaction() as db:
+            self._check_epoch(db)
+            if batch.embedder not in ("", self._facts["embedder"]):
+                raise EmbedderMismatchError(stored=self._facts["embedder"], given=batch.embedder)
+            writer = BatchWriter(db, batch, dimension=self.dimension, store_id=self._database.store_id)
+            return writer.write()
+
+    def find(self, user_id: str, selection: Selection, *, limit: int = -1, offset: int = 0) -> Keys:
+        """Return the numbers of the items that the selection means, in the order of their first add; -1: no limit."""
+        with self._database.reading() as db:
+            return np.array(keys_of(db, user_id, selection, limit=limit, offset=offset), np.int64)
+
+    def fetch(self, user_id: str, ids: Sequence[str] | Keys) -> list[TextualMemoryItem | None]:
+        """Return items by id or by number, in the order asked; None for one that is unknown or another user's."""
+        with self._database.snapshot() as db:
+            if isinstance(ids, np.ndarray):
+                rows = _rows_of_keys(db, user_id, ids.tolist())
+            else:
+                query = "SELECT item_id, memory, metadata FROM items WHERE user_id = ? AND item_id = ?"
+                rows = [db.execute(query, (user_id, bound(item_id))).fetchone() for item_id in ids]
+        return [item_of(*row) if row else None for row in rows]
+
+    def unread(self, user_id: str, sources: Mapping[str, str | None], reading_key: str) -> set[str]:
+        """Return the source keys whose reading is still to be done; see the port."""
+        out: set[str] = set()
+        with self._database.snapshot() as db:
+            for key, digest in sources.items():
+                query = "SELECT 1 FROM ledger WHERE user_id = ? AND source_key = ? AND reading_key = ?"
+                if not db.execute(query, (user_id, key, reading_key)).fetchone():
+                    out.add(key)
+                query = "SELECT digest FROM messages WHERE user_id = ? AND source_key = ? AND NOT deleted"
+                kept = db.execute(query, (user_id, key)).fetchone() if digest is not None else None
+                if kept and kept[0] != digest:
+                    out.update(cited_with(db, user_id, key))
+        return out.intersection(sources)
+
+    def ids_made_from(self, user_id: str, source_keys: Iterable[str]) -> list[str]:
+        """Return the ids of the user's items made from any of these sources, oldest first, each once."""
+        found: dict[int, str] = {}
+        query = f"SELECT items.id, item_id FROM {OF_SOURCE} WHERE source_key = ? AND user_id = ?"
+        with self._database.snapshot() as db:
+            for key in source_keys:
+                found.update(db.execute(query, (key, user_id)).fetchall())
+        return [found[key] for key in sorted(found)]
+
+    def changes(self, user_id: str, after: int, *, limit: int) -> Changes:
+        """Return what changed after a change sequence number, at most `limit` items; 0 is from the beginning.
+
+        Raises:
+            EmbedderMismatchError: The store was reindexed with another embedder meanwhile.
+        """
+        with self._database.snapshot() as db:
+            seq, epoch = db.execute("SELECT seq, epoch FROM counters WHERE id = 1").fetchone()
+            if epoch != self._epoch:
+                self._check_epoch(db)
+            if seq == after:
+                return self._nothing(seq)
+            query = "SELECT seq FROM erased WHERE user_hash = ?"
+            erased = db.execute(query, (user_hash(self._database.store_id, user_id),)).fetchone()
+            restart = 0 < after < max(epoch, erased[0] if erased else 0)
+            after = 0 if restart else after
+            query = (
+                f"SELECT seq, id, embedding, term_ids, term_counts, {_LABELS} FROM items "
+                "CROSS JOIN evidence ON item = id WHERE user_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+            )
+            rows = db.execute(query, (user_id, after, limit)).fetchall()
+            more = len(rows) == limit
+            upto = rows[-1][0] if more else seq
+            query = "SELECT item FROM gone WHERE user_id = ? AND seq > ? AND seq <= ?"
+            gone = [key for (key,) in db.execute(query, (user_id, after, upto))] if after else []
+        return self._changes(rows, gone, seq=upto, more=more, restart=restart, first=after == 0)
+
+    def history(self, user_id: str, item_id: str) -> list[Version]:
+        """Return the versions of an item, oldest first; [] for an id that never was."""
+        query = (
+            "SELECT version, event, at, cause, memory, metadata FROM history WHERE user_id = ? AND item_id = ? "
+            "ORDER BY id"
+        )
+        with self._database.snapshot() as db:
+            steps = db.execute(query, (user_id, bound(item_id))).fetchall()
+            query = "SELECT item_id, memory, metadata FROM items WHERE user_id = ? AND item_id = ?"
+            row = db.execute(query, (user_id, bound(item_id))).fetchone()
+        versions = [
+            Version(version, event, at, item_of(item_id, memory, metadata) if memory is not None else None, cause)
+            for version, event, at, cause, memory, metadata in steps
+        ]
+        if row is None:
+            return versions
+        item = item_of(*row)
+        if versions and versions[-1].event != "delete":
+            last = versions.pop()
+            return [*versions, Version(last.version, last.event, last.at, item, last.cause)]
+        return [*versions, Version(item.metadata.version, "add", item.metadata.created_at, item, "add")]
+
+    def _nothing(self, seq: int) -> Changes:
+        return self._changes([], [], seq=seq, more=False, restart=False, first=True)
+
+    def _changes(
+        self, rows: Sequence[tuple[Any, ...]], gone: list[int], *, seq: int, more: bool, restart: bool, first: bool
+    ) -> Changes:
+        _, keys, embeddings, ids, occurrences, *labels = zip(*rows, strict=True) if rows else ((),) * 10
+        vectors = np.frombuffer(b"".join(embeddings), "<f4").reshape(len(keys), self.dimension)
+        return Changes(
+            seq=seq,
+            more=more,
+            restart=restart,
+            gone=np.array(gone if first else [*gone, *keys], np.int64),
+            keys=np.array(keys, np.int64),
+            vectors=vectors.astype(np.float32, copy=False),
+            sizes=np.array([len(blob) // 2 for blob in occurrences], np.int64),
+            terms=np.frombuffer(b"".join(ids), "<i8").astype(np.int64, copy=False),
+            counts=np.frombuffer(b"".join(occurrences), "<u2").astype(np.int64),
+            labels=tuple(zip(*labels, strict=True)),
+        )
+
+    def _check_epoch(self, db: sqlite3.Connection) -> None:
+        """Refuse to go on where the store was reindexed with another embedder by somebody else."""
+        epoch = _epoch(db)
+        if epoch != self._epoch:
+            self._check_facts(db)
+            self._epoch = epoch
+
+    def _check_facts(self, db: sqlite3.Connection) -> None:
+        known = known_facts(db, self._facts)
+        for key, value in self._facts.items():
+            if known.get(key, value) != value:
+                raise EmbedderMismatchError(stored=f"{key} {known[key]!r}", given=f"{key} {value!r}")
+
+
+def known_facts(db: sqlite3.Connection, names: Iterable[str]) -> dict[str, str]:
+    """Return what the database says about itself, of these names."""
+    found = dict(db.execute("SELECT key, value FROM meta").fetchall())
+    return {name: found[name] for name in names if name in found}
+
+
+def _epoch(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT epoch FROM counters WHERE id = 1").fetchone()[0])
+
+
+def _rows_of_keys(db: sqlite3.Connection, user_id: str, keys: list[int]) -> list[tuple[str, str, str] | None]:
+    found: dict[int, tuple[str, str, str]] = {}
+    for start in range(0, len(keys), _BOUND):
+        part = keys[start : start + _BOUND]
+        marks = ",".join("?" * len(part))
+        query = f"SELECT id, item_id, memory, metadata FROM items WHERE id IN ({marks}) AND user_id = ?"
+        found.update(
+            (key, (item_id, memory, data)) for key, item_id, memory, data in db.execute(query, (*part, user_id))
+        )
+    return [found.get(key) for key in keys]

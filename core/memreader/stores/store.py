@@ -1,0 +1,301 @@
+"""The default store: SQLite holds the truth, one index per user answers searches."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from memreader.errors import DimensionMismatchError, EmbedderMismatchError, StoreCorruptError
+from memreader.filters import Filter
+from memreader.items import TextualMemoryItem
+from memreader.ports import Vectors
+from memreader.records import Batch, Changes, Deleted, Keys, PurgeReport, Selection, Stats, Version, Written
+from memreader.stores import filter_sql
+from memreader.stores.changes import ChangeNumbers
+from memreader.stores.checkpoints import Checkpoints
+from memreader.stores.database import Database
+from memreader.stores.exporting import Rows
+from memreader.stores.importing import Importer
+from memreader.stores.reindexing import Reindexing
+from memreader.stores.resident import Resident
+from memreader.stores.sqlite_graph import SqliteGraph
+from memreader.stores.sqlite_items import SqliteItems, known_facts
+from memreader.stores.upkeep import Upkeep
+from memreader.stores.user_index import Evidence, UserIndex
+from memreader.types import Durability
+
+PART = 20_000
+"""Items that an index takes in at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a store is made for; one that was made for something else is not opened."""
+
+    dimension: int
+    embedder: str
+    """Name and fingerprint."""
+    lexicon: str
+    """Name of the way terms are made."""
+
+    def as_text(self) -> dict[str, str]:
+        """Return them as the database keeps them."""
+        return {"embedder": self.embedder, "dimension": str(self.dimension), "lexicon": self.lexicon}
+
+
+class Store:
+    """Messages, documents and items of many users in one folder; thread-safe. Use `Store.open`, which shares it.
+
+    Args:
+        folder: Created when absent.
+        facts: What it is for; None for what it was made for, of a folder that holds a store.
+        durability: "process" survives the death of the process, "power" that of the machine too.
+        max_resident_mb: Bound on the indexes kept in memory; the last used one stays even if it alone is larger.
+
+    Raises:
+        EmbedderMismatchError: The folder was made for other facts.
+        StoreError: One of its children, as their names say.
+    """
+
+    _open: ClassVar[dict[Path, Store]] = {}
+    _open_lock: ClassVar[threading.RLock] = threading.RLock()
+
+    def __init__(
+        self, folder: Path, facts: Facts | None, *, durability: Durability = "process", max_resident_mb: float = 1024
+    ) -> None:
+        self.folder = folder
+        self.durability = durability
+        self._holders = 1
+        self._database = Database(folder, durability=durability, register=filter_sql.register)
+        with ExitStack() as undo:
+            undo.callback(self._database.close)
+            self.facts = facts or stored_facts(self._database)
+            self._items = SqliteItems(self._database, self.facts.as_text())
+            undo.pop_all()
+        self.graph = SqliteGraph(self._database)
+        self._checkpoints = self._make_checkpoints()
+        self._resident = Resident(self._load, max_mb=max_resident_mb, on_drop=self._keep)
+        self._identity = _identity(self._database.path)
+        self._upkeep = Upkeep(self._database, self._checkpoints)
+        self._database.on_fork(self._after_fork)
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        facts: Facts | None = None,
+        *,
+        durability: Durability = "process",
+        max_resident_mb: float = 1024,
+    ) -> Store:
+        """Return the store of a folder, the same one for everybody in this process; each closes it once.
+
+        Where they ask for different things, "power" wins over "process", and the larger bound of memory.
+        """
+        with cls._open_lock:
+            store = cls._open.get(folder.resolve())
+            if store is not None and store._identity == _identity(store._database.path):
+                store._join(facts, durability, max_resident_mb)
+                return store
+            store = cls(folder, facts, durability=durability, max_resident_mb=max_resident_mb)
+            cls._open[folder.resolve()] = store
+            return store
+
+    @staticmethod
+    def exists(folder: Path) -> bool:
+        """Return whether there is a store in the folder."""
+        return (folder / "memory.db").is_file()
+
+    def _join(self, facts: Facts | None, durability: Durability, max_resident_mb: float) -> None:
+        if facts is not None and facts != self.facts:
+            raise EmbedderMismatchError(stored=self.facts.embedder, given=facts.embedder)
+        if durability == "power":
+            self._database.durability = self.durability = durability
+        self._resident.max_mb = max(self._resident.max_mb, max_resident_mb)
+        self._holders += 1
+
+    def close(self) -> None:
+        """Close the files when the last holder does, after a purge if one is due; further calls do nothing."""
+        with self._open_lock:
+            self._holders -= 1
+            if self._holders != 0:
+                return
+            for path, store in list(self._open.items()):
+                if store is self:
+                    del self._open[path]
+        with ExitStack() as last:
+            last.callback(self._database.close)
+            if self._upkeep.purge_is_due():
+                self._upkeep.purge(timeout_s=1.0)
+            self._resident.clear()
+
+    @property
+    def dimension(self) -> int:
+        """Of every vector."""
+        return self._items.dimension
+
+    def write(self, batch: Batch) -> Written:
+        """Write a batch in one transaction and return what became of each item; see `ItemStore.write`."""
+        return self._items.write(batch)
+
+    def write_all(self, batches: Iterable[Batch]) -> list[Written]:
+        """Write several batches, of several users perhaps, in one transaction."""
+        with self._database.transaction():
+            return [self._items.write(batch) for batch in batches]
+
+    def delete(
+        self,
+        user_id: str,
+        doomed: Sequence[str] | Selection,
+        *,
+        cause: str = "delete",
+        traceless: bool = False,
+    ) -> Deleted:
+        """Delete items by id or selection and return what went; see `ItemStore.write`."""
+        wanted = doomed if isinstance(doomed, Selection) else tuple(doomed)
+        return self.write(Batch(user_id, doomed=wanted, cause=cause, traceless=traceless)).deleted
+
+    def unread(self, user_id: str, sources: Mapping[str, str | None], reading_key: str) -> set[str]:
+        """Return the source keys whose reading is still to be done; see `ItemStore.unread`."""
+        return self._items.unread(user_id, sources, reading_key)
+
+    def items_of(self, user_id: str, source_keys: Iterable[str]) -> list[str]:
+        """Return the ids of the user's items made from any of these sources, oldest first, each once."""
+        return self._items.ids_made_from(user_id, source_keys)
+
+    def fetch(self, user_id: str, ids: Sequence[str] | Keys) -> list[TextualMemoryItem | None]:
+        """Return the user's items by id or number, in the order asked; None for what is absent."""
+        return self._items.fetch(user_id, ids)
+
+    def read(
+        self, user_id: str, selection: Selection | None = None, *, limit: int = -1, offset: int = 0
+    ) -> list[TextualMemoryItem]:
+        """Return the user's items that a selection means, in the order of their first add; -1 is no limit."""
+        keys = self._items.find(user_id, selection or Selection(), limit=limit, offset=offset)
+        return [item for item in self._items.fetch(user_id, keys) if item is not None]
+
+    def history(self, user_id: str, item_id: str) -> list[Version]:
+        """Return the versions of an item, oldest first; see `ItemStore.history`."""
+        return self._items.history(user_id, item_id)
+
+    def search(
+        self,
+        user_id: str,
+        vector: Vectors,
+        terms: Mapping[int, float],
+        *,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        isolate: bool = False,
+        where: Filter | None = None,
+        embedder: str = "",
+    ) -> Evidence:
+        """Return the evidence of every item of the user that labels and filter let through; see `UserIndex.search`.
+
+        Args:
+            where: Only items for which it holds.
+            embedder: Which the vector is of; another than the store's is refused. "" is not compared.
+        """
+        if vector.shape != (self.dimension,):
+            raise DimensionMismatchError(expected=self.dimension, got=vector.shape[-1])
+        self._check_embedder(embedder)
+        allowed = None if where is None else self._items.find(user_id, Selection(where=where))
+        with self._resident.index(user_id) as index:
+            index.catch_up(self._changes(user_id))
+            found = index.search(
+                vector, terms, session_id=session_id, agent_id=agent_id, isolate=isolate, allowed=allowed
+            )
+        # Once more: a reindexing that ended in between has made this the index of another space.
+        self._check_embedder(embedder)
+        return found
+
+    def has_items(self, user_id: str) -> bool:
+        """Return whether the user has any item."""
+        return len(self._items.find(user_id, Selection(), limit=1)) > 0
+
+    def users(self) -> list[str]:
+        """Return the ids of all users that have items, messages or documents, in alphabetical order."""
+        return self._upkeep.users()
+
+    def stats(self, user_id: str | None = None) -> Stats:
+        """Return how much there is, in the whole store or of one user."""
+        return self._upkeep.stats(user_id, durability=self.durability, resident_bytes=self._resident.nbytes)
+
+    def purge(self, *, timeout_s: float = 5.0) -> PurgeReport:
+        """Take what was deleted out of every file, and return whether that is done; see `Upkeep.purge`."""
+        return self._upkeep.purge(timeout_s=timeout_s)
+
+    @contextmanager
+    def exporting(self, user_id: str | None = None) -> Iterator[Rows]:
+        """Give everything, or what is one user's, row by row and as of one moment."""
+        with self._database.snapshot() as db:
+            yield Rows(db, user_id, dimension=self.dimension)
+
+    @contextmanager
+    def importing(self, *, on_conflict: str) -> Iterator[Importer]:
+        """Take rows in, all of them or, if the block raises, none."""
+        with self._database.transaction() as db:
+            numbers = ChangeNumbers(db)
+            yield Importer(db, numbers, on_conflict=on_conflict)
+            numbers.save()
+
+    def reindexing(self, facts: Facts) -> Reindexing:
+        """Return the reindexing of this store for other facts, begun or continued."""
+        return Reindexing(self._database, facts.as_text())
+
+    def adopt(self, facts: Facts) -> None:
+        """Go on with the facts that a reindexing ended with."""
+        self.facts = facts
+        self._items = SqliteItems(self._database, facts.as_text())
+        self._checkpoints = self._make_checkpoints()
+        self._upkeep = Upkeep(self._database, self._checkpoints)
+        self._resident.clear()
+
+    def _check_embedder(self, embedder: str) -> None:
+        if embedder not in ("", self.facts.embedder):
+            raise EmbedderMismatchError(stored=self.facts.embedder, given=embedder)
+
+    def _make_checkpoints(self) -> Checkpoints:
+        facts = self.facts
+        return Checkpoints(self.folder, self._database.store_id, dimension=facts.dimension, embedder=facts.embedder)
+
+    def _load(self, user_id: str) -> UserIndex:
+        """Return the user's index as of the last checkpoint, or an empty one."""
+        seq, epoch = self._upkeep.now()
+        index = self._checkpoints.load(user_id, epoch=epoch, seq_now=seq)
+        return index if index is not None else UserIndex(user_id, self.dimension)
+
+    def _after_fork(self) -> None:
+        """Start anew in a forked child: no lock, connection or half-filled index of the parent is used."""
+        self._resident.after_fork()
+
+    def _keep(self, index: UserIndex) -> None:
+        """Write a checkpoint of a large index that leaves memory."""
+        self._checkpoints.save(
+            index,
+            epoch=self._upkeep.now()[1],
+            changes=self._changes(index.user_id),
+            current=lambda: self._upkeep.last_deletion(index.user_id),
+        )
+
+    def _changes(self, user_id: str) -> Callable[[int], Changes]:
+        return lambda after: self._items.changes(user_id, after, limit=PART)
+
+
+def stored_facts(database: Database) -> Facts:
+    """Return what the store in a database was made for."""
+    with database.reading() as db:
+        known = known_facts(db, ("embedder", "dimension", "lexicon"))
+    if len(known) < 3:
+        raise StoreCorruptError(path=str(database.path), detail="it does not say which embedder it was made with")
+    return Facts(int(known["dimension"]), known["embedder"], known["lexicon"])
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """Return what tells a file from one that took its place."""
+    status = path.stat()
+    return status.st_dev, status.st_ino

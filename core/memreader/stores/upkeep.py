@@ -1,0 +1,119 @@
+"""Looking after a store as a whole: what is in it, and that what was deleted is gone from its files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from memreader.records import PurgeReport, Stats
+from memreader.stores.changes import user_hash
+from memreader.stores.checkpoints import Checkpoints, Header
+from memreader.stores.database import SCHEMA_VERSION, Database
+
+LOCKED = "another process is writing a checkpoint of an index"
+
+
+class Upkeep:
+    """Counts, and purges."""
+
+    def __init__(self, database: Database, checkpoints: Checkpoints) -> None:
+        self._database = database
+        self._checkpoints = checkpoints
+
+    def now(self) -> tuple[int, int]:
+        """Return the last change sequence number, and that of the last reindexing."""
+        with self._database.reading() as db:
+            seq, epoch = db.execute("SELECT seq, epoch FROM counters WHERE id = 1").fetchone()
+        return int(seq), int(epoch)
+
+    def last_deletion(self, user_id: str) -> int:
+        """Return the change number of the last deletion of an item of the user; 0 if there never was one."""
+        query = (
+            "SELECT max(coalesce((SELECT max(seq) FROM gone WHERE user_id = ?), 0), "
+            "coalesce((SELECT seq FROM erased WHERE user_hash = ?), 0))"
+        )
+        with self._database.reading() as db:
+            values = (user_id, user_hash(self._database.store_id, user_id))
+            return int(db.execute(query, values).fetchone()[0])
+
+    def users(self) -> list[str]:
+        """Return the ids of all users that have items, messages or documents, in alphabetical order."""
+        tables = ("items", "messages", "documents")
+        query = " UNION ".join(f"SELECT user_id FROM {table}" for table in tables) + " ORDER BY 1"
+        with self._database.reading() as db:
+            return [user for (user,) in db.execute(query)]
+
+    def purge_is_due(self) -> bool:
+        """Return whether something was deleted since the last complete purge."""
+        with self._database.reading() as db:
+            return db.execute("SELECT 1 FROM meta WHERE key = 'purge_due'").fetchone() is not None
+
+    def purge(self, *, timeout_s: float) -> PurgeReport:
+        """Take what was deleted out of every file: checkpoints that hold it go, the write-ahead log is emptied.
+
+        (The database itself overwrites what is deleted at once.) Not complete while another process, or a search of
+        this one, still reads an older state; nothing is lost then, call it again later.
+        """
+        with self._database.reading() as db:
+            due = db.execute("SELECT value FROM meta WHERE key = 'purge_due'").fetchone()
+        if not self._checkpoints.remove_stale(self._freshness(), timeout_s=timeout_s):
+            return PurgeReport(False, LOCKED)
+        reason = self._database.purge(timeout_s)
+        if reason:
+            return PurgeReport(False, reason)
+        if due is not None:
+            with self._database.transaction() as db:
+                # Not if something was deleted meanwhile: then the value is another one.
+                db.execute("DELETE FROM meta WHERE key = 'purge_due' AND value = ?", due)
+        return PurgeReport(True)
+
+    def stats(self, user_id: str | None, *, durability: str, resident_bytes: int) -> Stats:
+        """Return how much there is, in the whole store or of one user."""
+        where, values = ("", ()) if user_id is None else (" WHERE user_id = ?", (user_id,))
+        with self._database.snapshot() as db:
+
+            def count(table: str, more: str = "") -> int:
+                condition = (where + " AND " + more if where else " WHERE " + more) if more else where
+                return int(db.execute(f"SELECT count(*) FROM {table}{condition}", values).fetchone()[0])
+
+            def split(column: str) -> dict[str, int]:
+                query = f"SELECT {column}, count(*) FROM items{where} GROUP BY 1 ORDER BY 2 DESC, 1"
+                return dict(db.execute(query, values).fetchall())
+
+            meta: dict[str, str] = dict(db.execute("SELECT key, value FROM meta").fetchall())
+            users = db.execute(f"SELECT count(DISTINCT user_id) FROM items{where}", values).fetchone()[0]
+            return Stats(
+                users=users,
+                items=count("items"),
+                messages=count("messages", "NOT deleted"),
+                documents=count("documents"),
+                entities=count("entities"),
+                by_type=split("coalesce(json_extract(metadata, '$.memory_type'), 'LongTermMemory')"),
+                by_status=split("status"),
+                embedder=meta.get("embedder", ""),
+                dimension=int(meta.get("dimension", 0)),
+                lexicon=meta.get("lexicon", ""),
+                schema_version=SCHEMA_VERSION,
+                durability=durability,
+                database_bytes=_size(self._database.path.parent.glob(self._database.path.name + "*")),
+                checkpoint_bytes=_size(self._checkpoints.folder.glob("*.ckpt")),
+                resident_bytes=resident_bytes,
+                purge_due="purge_due" in meta,
+            )
+
+    def _freshness(self) -> Callable[[Header], bool]:
+        """Return a rule that tells whether a checkpoint was written after the last deletion of its user."""
+        store_id = self._database.store_id
+        with self._database.snapshot() as db:
+            epoch = db.execute("SELECT epoch FROM counters WHERE id = 1").fetchone()[0]
+            last: dict[bytes, int] = dict(db.execute("SELECT user_hash, seq FROM erased").fetchall())
+            for user, seq in db.execute("SELECT user_id, max(seq) FROM gone GROUP BY user_id"):
+                key = user_hash(store_id, user)
+                last[key] = max(seq, last.get(key, 0))
+        return lambda header: header.epoch == epoch and header.seq >= last.get(header.user, 0)
+
+
+def _size(files: Any) -> int:
+    sizes = [file.stat().st_size for file in files if isinstance(file, Path) and file.is_file()]
+    return sum(sizes)

@@ -1,0 +1,242 @@
+"""One batch on its way into the tables, inside a transaction."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+
+from memreader.errors import DimensionMismatchError, ItemExistsError
+from memreader.records import Batch, Deleted, DocumentRecord, ItemRecord, MessageRecord, Selection, Written
+from memreader.stores.changes import ChangeNumbers
+from memreader.stores.erasing import OF_SOURCE, Eraser, add_event, drop_unmentioned, is_blanked, last_event
+from memreader.stores.inserting import insert_item, link
+from memreader.stores.rows import bound, evidence_of, metadata_json
+from memreader.stores.selecting import keys_of, whole_user
+from memreader.stores.sqlite_graph import add_mentions, relations_of
+
+UNVERSIONED = frozenset({"created_at", "updated_at", "version"})
+"""Fields that alone make no new version of an item."""
+
+
+class BatchWriter:
+    """Writes one batch; what came of it is in `written`."""
+
+    def __init__(self, db: sqlite3.Connection, batch: Batch, *, dimension: int, store_id: str) -> None:
+        self._db = db
+        self._batch = batch
+        self._dimension = dimension
+        self._store_id = store_id
+        self._numbers = ChangeNumbers(db)
+        self._eraser = Eraser(db, batch.user_id, self._numbers)
+        self._positions: dict[str, int] = {}
+        self.written = Written()
+
+    def write(self) -> Written:
+        """Return what became of the batch."""
+        batch, db = self._batch, self._db
+        if batch.doomed is not None:
+            self.written = Written(deleted=self._delete(batch.doomed))
+        if batch.messages:
+            self._write_messages()
+        for document in batch.documents:
+            self._write_document(document)
+        for record in batch.items:
+            self._write_item(record)
+        rows = [(batch.user_id, key, batch.reading_key) for key in batch.read]
+        db.executemany("INSERT OR IGNORE INTO ledger VALUES (?, ?, ?)", rows)
+        self._numbers.save()
+        return self.written
+
+    def _delete(self, doomed: Sequence[str] | Selection) -> Deleted:
+        batch, eraser = self._batch, self._eraser
+        if whole_user(doomed):
+            return eraser.everything(self._store_id)
+        keys = keys_of(self._db, batch.user_id, doomed)
+        ids = eraser.delete(keys, cause=batch.cause, traceless=batch.traceless)
+        eraser.forget()
+        if isinstance(doomed, Selection):
+            self._forget_sources(doomed)
+        return Deleted(ids, *eraser.lost)
+
+    def _write_messages(self) -> None:
+        """Keep the messages, each at the next position of its session or at the one it has."""
+        db, user_id, session = self._db, self._batch.user_id, self._batch.session_id or ""
+        query = "SELECT max(position) FROM messages WHERE user_id = ? AND session_id = ?"
+        last = db.execute(query, (user_id, session)).fetchone()[0]
+        following = 0 if last is None else last + 1
+        brought = {*self._batch.read, *(key for record in self._batch.items for key in record.source_keys)}
+        for record in self._batch.messages:
+            query = "SELECT position, digest, deleted, content FROM messages WHERE user_id = ? AND source_key = ?"
+            kept = db.execute(query, (user_id, record.source_key)).fetchone()
+            if kept is None:
+                self._insert_message(session, following, record)
+                self._positions[record.source_key], following = following, following + 1
+                continue
+            position, digest, deleted, content = kept
+            self._positions[record.source_key] = position
+            if (deleted or not digest) and record.source_key not in brought:
+                # Deleted, wholly or in part, while this batch was read: it has no item here, so its words must not come
+                # back either.
+                continue
+            if digest == record.digest and not deleted:
+                continue
+            comes_back = deleted or (not digest and is_blanked(content, record.message.content))
+            if not comes_back:
+                self._replace_made_from(record.source_key, "the message was edited")
+            query = "DELETE FROM messages WHERE user_id = ? AND source_key = ?"
+            db.execute(query, (user_id, record.source_key))
+            self._insert_message(session, position, record)
+
+    def _insert_message(self, session: str, position: int, record: MessageRecord) -> None:
+        message = record.message
+        self._db.execute(
+            "INSERT INTO messages (user_id, session_id, position, source_key, digest, message_id, parent_id, role, "
+            "name, content, chat_time, time_inferred, flags, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                self._batch.user_id, session, position, record.source_key, record.digest, message.message_id,
+                message.parent_id, message.role, message.name, message.content, message.chat_time,
+                message.time_inferred, json.dumps(sorted(message.flags)), message.raw,
+            ),
+        )  # fmt: skip
+
+    def _write_document(self, record: DocumentRecord) -> None:
+        query = "SELECT source_key FROM documents WHERE user_id = ? AND doc_key = ?"
+        kept = self._db.execute(query, (self._batch.user_id, record.doc_key)).fetchone()
+        if kept and kept[0] != record.source_key:
+            self._replace_made_from(kept[0], "the document changed")
+        document = record.document
+        self._db.execute(
+            "INSERT OR REPLACE INTO documents (user_id, doc_key, source_key, doc_path, sha256, media_type, title,"
+            " page_starts, context, doc_time, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                self._batch.user_id, record.doc_key, record.source_key, document.doc_path, document.sha256,
+                document.media_type, document.title, json.dumps(document.page_starts), document.context,
+                document.doc_time, document.text,
+            ),
+        )  # fmt: skip
+
+    def _replace_made_from(self, source_key: str, cause: str) -> None:
+        """Delete every item made from a source, and the ledger's entries of it; the caller writes the new source."""
+        db, user_id = self._db, self._batch.user_id
+        query = f"SELECT items.id FROM {OF_SOURCE} WHERE source_key = ? AND user_id = ? ORDER BY items.id"
+        keys = [key for (key,) in db.execute(query, (source_key, user_id))]
+        # What else those items were made from is unread again: no word may be left without an item.
+        for key in cited_with(db, user_id, source_key):
+            db.execute("DELETE FROM ledger WHERE user_id = ? AND source_key = ?", (user_id, key))
+        # Not forgotten: the sources are there in a new version, or are read again.
+        self.written.replaced.extend(Eraser(db, user_id, self._numbers).delete(keys, cause=cause))
+
+    def _forget_sources(self, selection: Selection) -> None:
+        """Erase the messages and documents that a selection names, those without an item too."""
+        db, user_id, eraser = self._db, self._batch.user_id, self._eraser
+        if selection.message_id is not None:
+            query = (
+                "SELECT id, source_key FROM messages WHERE user_id = ? AND message_id = ? "
+                "AND (? IS NULL OR session_id = ?)"
+            )
+            values = (user_id, bound(selection.message_id), selection.session_id, selection.session_id)
+            for row, key in db.execute(query, values).fetchall():
+                eraser.forget_message(row, key)
+        elif selection.document is not None:
+            query = "SELECT id, source_key FROM documents WHERE user_id = ? AND (doc_path = ? OR doc_key = ?)"
+            name = bound(selection.document)
+            for row, key in db.execute(query, (user_id, name, name)).fetchall():
+                eraser.forget_document(row, key)
+        elif selection == Selection(session_id=selection.session_id) and selection.session_id is not None:
+            query = "SELECT id, source_key FROM messages WHERE user_id = ? AND session_id = ?"
+            for row, key in db.execute(query, (user_id, selection.session_id)).fetchall():
+                eraser.forget_message(row, key)
+            db.execute("DELETE FROM messages WHERE user_id = ? AND session_id = ?", (user_id, selection.session_id))
+
+    def _write_item(self, record: ItemRecord) -> None:
+        if record.vector is not None and record.vector.shape != (self._dimension,):
+            raise DimensionMismatchError(expected=self._dimension, got=record.vector.shape[-1])
+        query = "SELECT id, memory, metadata FROM items WHERE user_id = ? AND item_id = ?"
+        kept = self._db.execute(query, (self._batch.user_id, record.item.id)).fetchone()
+        if kept is None:
+            if record.base_version is not None:
+                self.written.conflicts.append(record.item.id)
+            else:
+                self._insert_item(record)
+        elif self._batch.refuse_known:
+            raise ItemExistsError(item_id=record.item.id)
+        elif record.replaces or record.base_version is not None:
+            self._replace_item(record, *kept)
+        else:
+            self.written.existing.append(record.item.id)
+            link(self._db, kept[0], record.source_keys)
+
+    def _insert_item(self, record: ItemRecord) -> None:
+        metadata = metadata_json(record.item.metadata, record.source_keys, self._positions)
+        insert_item(self._db, self._batch.user_id, record, metadata, self._numbers.next())
+        self.written.added.append(record.item.id)
+
+    def _replace_item(self, record: ItemRecord, key: int, memory: str, old: str) -> None:
+        """Give an item a new version in place; it stays of the old one's sources: it goes and comes back with them."""
+        db, item = self._db, record.item
+        before = json.loads(old)
+        version = before.get("version", 1)
+        if record.base_version is not None and record.base_version != version:
+            self.written.conflicts.append(item.id)
+            return
+        new = metadata_json(item.metadata, record.source_keys, self._positions)
+        after = json.loads(new)
+        if item.memory == memory and _content(before) == _content(after):
+            self.written.existing.append(item.id)
+            link(db, key, record.source_keys)
+            return
+        after["version"] = version + 1
+        metadata = item.metadata
+        event = "replace" if record.base_version is None else "update"
+        self._record_version(item.id, before, memory, old, event, after["updated_at"])
+        # The same words still state what they did.
+        relations = record.relations or (relations_of(db, key) if item.memory == memory else ())
+        entities = db.execute("SELECT entity FROM mentions WHERE item = ?", (key,)).fetchall()
+        db.execute("DELETE FROM mentions WHERE item = ?", (key,))
+        db.execute("DELETE FROM relations WHERE item = ?", (key,))
+        db.execute(
+            "UPDATE items SET seq = ?, session_id = ?, agent_id = ?, status = ?, visibility = ?, source = ?, "
+            "memory = ?, metadata = ? WHERE id = ?",
+            (
+                self._numbers.next(), metadata.session_id, metadata.agent_id, metadata.status, metadata.visibility,
+                metadata.source, item.memory, json.dumps(after, ensure_ascii=False, separators=(",", ":")), key,
+            ),
+        )  # fmt: skip
+        if record.vector is not None:
+            query = "UPDATE evidence SET embedding = ?, term_ids = ?, term_counts = ? WHERE item = ?"
+            db.execute(query, (*evidence_of(record.vector, record.terms), key))
+            db.execute("DELETE FROM staged WHERE item = ?", (key,))
+        link(db, key, record.source_keys)
+        add_mentions(db, self._batch.user_id, key, metadata.entities, relations)
+        drop_unmentioned(db, entities)
+        self.written.added.append(item.id)
+        self.written.replaced.append(item.id)
+
+    def _record_version(
+        self, item_id: str, before: dict[str, object], memory: str, old: str, event: str, at: str
+    ) -> None:
+        """Keep the words that an item had until now, and that it has others since."""
+        db, values, version = self._db, (self._batch.user_id, item_id), int(str(before.get("version", 1)))
+        if last_event(db, *values) in (None, "delete"):
+            made = str(before["created_at"])
+            add_event(db, *values, version=version, event="add", at=made, cause="add")
+        db.execute(
+            "UPDATE history SET memory = ?, metadata = ? WHERE id = (SELECT max(id) FROM history WHERE user_id = ? "
+            "AND item_id = ?)",
+            (memory, old, *values),
+        )
+        add_event(db, *values, version=version + 1, event=event, at=at, cause=event)
+
+
+def cited_with(db: sqlite3.Connection, user_id: str, source_key: str) -> set[str]:
+    """Return this source key and those of every other source of the user's items made from it."""
+    query = (
+        "SELECT others.source_key FROM item_sources AS mine CROSS JOIN items ON items.id = mine.item "
+        "CROSS JOIN item_sources AS others ON others.item = mine.item WHERE mine.source_key = ? AND user_id = ?"
+    )
+    return {source_key, *(key for (key,) in db.execute(query, (source_key, user_id)))}
+
+
+def _content(metadata: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in metadata.items() if name not in UNVERSIONED}
