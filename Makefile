@@ -18,14 +18,16 @@ PYTEST_ARGS ?=
 LAWS := chunking windows normalize_laws memory_histories user_index postings identity context recall_terms
 PEER ?=
 
-# Peers of the benchmarks that don't install beside our own dependencies.
+# Peers of the benchmarks, each in an environment of its own. The last two come with [bench] too, and need none then.
 PEER_memos := MemoryOS==2.0.33 langchain-text-splitters tiktoken
-PEER_mem0 := mem0ai
-PEER_chroma := chromadb
-PEER_qdrant := qdrant-client
-PEER_lance := lancedb
-PEER_sqlite-vec := sqlite-vec
-PEERS := memos mem0 chroma qdrant lance sqlite-vec
+PEER_mem0 := mem0ai numpy
+PEER_chroma := chromadb numpy
+PEER_qdrant := qdrant-client numpy
+PEER_lance := lancedb numpy
+PEER_sqlite-vec := sqlite-vec apsw numpy
+PEER_langchain := langchain-community faiss-cpu numpy
+PEER_llamaindex := llama-index-core numpy
+PEERS := memos mem0 chroma qdrant lance sqlite-vec langchain llamaindex
 
 # Settings of the caller's shell that say where packages come from stay; those that say where they go, or what Python
 # imports, would reach into .venv.

@@ -17,7 +17,7 @@ from benchmarks.crashes.children import Templates, child, result_of, run_child, 
 from benchmarks.crashes.phases import PHASES, Phase
 from benchmarks.peers.stores.harness import Task
 from benchmarks.progress import Show, bar
-from benchmarks.systems import PEERS, TITLES, StepError, System, ask, start
+from benchmarks.systems import PEERS, TITLES, StepError, System, ask, chosen, start
 from benchmarks.table import NOT_INSTALLED, show
 
 PEERS_KILLED = ("langchain", "llamaindex", "mem0")
@@ -54,10 +54,12 @@ def main(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def run(arguments: argparse.Namespace, notes: list[str]) -> dict[str, dict[str, Any] | str]:
     """Return what was found after the kills, by phase and number of writers, and for each peer."""
+    phases = chosen(arguments.phases, PHASES)
+    peers = [] if arguments.no_peers else chosen(arguments.peers, PEERS)
     results: dict[str, dict[str, Any] | str] = {}
     with bar() as progress, tempfile.TemporaryDirectory(dir=arguments.folder, prefix="crash-") as scratch:
-        results |= kill_ours(arguments, Path(scratch), progress, notes)
-        for name in [] if arguments.no_peers else arguments.peers.split(","):
+        results |= kill_ours(phases, arguments, Path(scratch), progress, notes)
+        for name in peers:
             if PEERS[name].python() is None:
                 results[TITLES[name]] = NOT_INSTALLED
             else:
@@ -66,10 +68,10 @@ def run(arguments: argparse.Namespace, notes: list[str]) -> dict[str, dict[str, 
 
 
 def kill_ours(
-    arguments: argparse.Namespace, scratch: Path, progress: Show, notes: list[str]
+    phases: list[str], arguments: argparse.Namespace, scratch: Path, progress: Show, notes: list[str]
 ) -> dict[str, dict[str, Any] | str]:
     """Kill writers of this library; phases in turn, with one and with two writers."""
-    plan = [(phase, writers) for writers in (1, 2) for phase in arguments.phases.split(",")]
+    plan = [(phase, writers) for writers in (1, 2) for phase in phases]
     rows = {case: Counter(dict.fromkeys(COLUMNS, 0)) for case in plan[: arguments.runs]}
     templates = Templates(scratch)
     for number in range(arguments.runs):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Any
 
 from benchmarks.peers.stores.harness import Task
 from benchmarks.progress import Show, bar
-from benchmarks.systems import FLOOR, OURS, PEERS, TITLES, StepError, System, ask, size_mb
+from benchmarks.systems import FLOOR, OURS, PEERS, TITLES, StepError, System, ask, chosen, size_mb
 from benchmarks.table import NOT_INSTALLED, show
 
 POWER = "memreader, durability=power"
@@ -50,11 +51,16 @@ def main(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.quick:
         arguments.items, arguments.samples = 2_000, 20
     notes = list(NOTES)
-    return show(f"store, {arguments.items:,} items", run(arguments, notes), arguments, notes=notes)
+    before = os.getloadavg()[0]
+    results = run(arguments, notes)
+    # Others' work slows whoever is measured meanwhile: a ratio is worth little then.
+    notes.append(f"{os.cpu_count()} cores; load average {before:.1f} before, {os.getloadavg()[0]:.1f} after")
+    return show(f"store, {arguments.items:,} items", results, arguments, notes=notes)
 
 
 def run(arguments: argparse.Namespace, notes: list[str]) -> dict[str, dict[str, Any] | str]:
     """Return for each system what each operation took; what it can't do is None, with a note why."""
+    peers = [] if arguments.no_peers else chosen(arguments.peers, PEERS)
     results: dict[str, dict[str, Any] | str] = {}
     with bar() as progress:
         results[FLOOR] = measure(FLOOR, System("raw_faiss.py"), arguments, progress, notes)
@@ -68,23 +74,15 @@ def run(arguments: argparse.Namespace, notes: list[str]) -> dict[str, dict[str, 
             ("bulk", "add", "update", "delete"),
         )
         results[PLAIN] = measure(PLAIN, System(options={"plain": True}), arguments, progress, notes, ("bulk", "add"))
-        for name in [] if arguments.no_peers else chosen(arguments.peers):
+        for name in peers:
             peer = PEERS[name]
             here = peer.python() is not None
             title = TITLES[name]
             results[title] = measure(title, peer, arguments, progress, notes) if here else NOT_INSTALLED
-    if not arguments.no_peers:
+    if peers:
         results[BEST] = ratios(results)
     results[GOAL] = dict(GOALS)
     return results
-
-
-def chosen(peers: str) -> list[str]:
-    """Return the names in a list with commas; raises what argparse shows for an unknown one."""
-    names = [name.strip() for name in peers.split(",") if name.strip()]
-    if unknown := sorted(set(names) - set(PEERS)):
-        raise SystemExit(f"no such peer: {', '.join(unknown)} (there are {', '.join(PEERS)})")
-    return names
 
 
 def measure(
@@ -118,6 +116,8 @@ def measure(
                 continue
             if reason := found.get("unsupported"):
                 notes.append(f"{title}, {step}: {reason}")
+            if found.get("foreign"):
+                notes.append(f"{title}, {step}: {found['foreign']} hits were another user's")
             if found.get("wrong") and title != FLOOR:
                 notes.append(f"{title}, {step}: {found['wrong']} of the last 10 were not what a search then showed")
             if 0 < found.get("samples", arguments.samples) < min(arguments.samples, users * each // 2):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,14 @@ TITLES = {
     "lance": "LanceDB",
     "sqlite-vec": "sqlite-vec",
 }
+
+
+def chosen(given: str, known: Iterable[str]) -> list[str]:
+    """Return the names in a list with commas; ends the program with a word on one that is not known."""
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    if unknown := sorted(set(names) - set(known)):
+        raise SystemExit(f"not known: {', '.join(unknown)} (there are {', '.join(known)})")
+    return names
 
 
 class StepError(Exception):

@@ -36,15 +36,15 @@ class Place:
     def checkpoint(self) -> Path:
         return checkpoint_files(self.store)[0]
 
-    def change(self, mark: str = "late", *, checkpoint: bool = True) -> None:
-        """Add, update and delete; write the checkpoint anew, or leave it behind."""
+    def change(self, mark: str = "late", *, deletes: bool = True, checkpoint: bool = True) -> None:
+        """Add, update and (after which closing purges) delete; write the checkpoint anew, or leave it behind."""
         with open_any(self.store) as memory:
             known = {(parse(item.memory) or ("", 0))[0]: item for item in memory.get_all(user_id=USER, limit=60)}
             for number, (slot, item) in enumerate(known.items()):
                 new = f"{mark}-{number}"
                 memory.add({"memory": text_of(new, 0)}, user_id=USER)
                 self.state[name_of(new)] = 0
-                if number % 2:
+                if deletes and number % 2:
                     memory.delete(item.id, user_id=USER)
                     self.state[name_of(slot)] = None
                 else:
@@ -98,15 +98,15 @@ def _other_history(place: Place) -> str:
     with _database_put_back(place):
         place.change("first")
     # Now with other changes, up to a number that is higher than that of the checkpoint.
-    place.change("second", checkpoint=False)
-    place.change("third", checkpoint=False)
+    place.change("second", deletes=False, checkpoint=False)
+    place.change("third", deletes=False, checkpoint=False)
     return place.answer()
 
 
 @contextmanager
 def _database_put_back(place: Place) -> Iterator[None]:
     backup, state = place.folder / "backup", dict(place.state)
-    backup.mkdir()
+    backup.mkdir(mode=0o700)
     for file in place.store.glob("memory.db*"):
         shutil.copy(file, backup)
     yield

@@ -193,16 +193,19 @@ def _by_user(
 ) -> dict[str, list[TextualMemoryItem]]:
     """Return the items by whose they become, their `user_id` set."""
     owned: dict[str, list[TextualMemoryItem]] = defaultdict(list)
+    given = None if user_id is None else Scope(user_id).user_id
     for place, item in enumerate(items):
         named = item.metadata.user_id
-        owner = named if user_id is None else user_id
-        if owner is None:
+        if given is None and named is None:
             problem = "the item says not whose it is; load it for a user: memory.load(folder, user_id=...)"
             raise InputError(problem, locator=f"[{place}]")
-        if named not in (None, owner) and not rescope:
+        if given is not None and named not in (None, given) and not rescope:
             problem = "the item is another user's; to take it as this user's all the same, set rescope=True"
             raise InputError(problem, locator=f"[{place}]")
-        scope = Scope(owner)
-        metadata = item.metadata.model_copy(update={"user_id": scope.user_id, "embedding": None})
-        owned[scope.user_id].append(item.model_copy(update={"metadata": metadata}))
+        try:
+            owner = given or Scope(named or "").user_id
+        except ValueError as error:
+            raise InputError(str(error), locator=f"[{place}]") from None
+        metadata = item.metadata.model_copy(update={"user_id": owner, "embedding": None})
+        owned[owner].append(item.model_copy(update={"metadata": metadata}))
     return dict(owned)

@@ -136,6 +136,8 @@ class Document:
     """The words a message put around the file, empty for a file given alone."""
     doc_time: str | None = None
     """When it was sent, ISO 8601; None when nobody said."""
+    message_id: str | None = None
+    """Of the message that it came in; None for a file given alone, or where the message has no id."""
     file_key: str | None = None
     """Absolute path of a file on disk: the same path with other bytes is the same document, changed."""
 
@@ -162,6 +164,7 @@ class FileInput:
     tags: tuple[str, ...] = ()
     context: str = ""
     doc_time: str | None = None
+    message_id: str | None = None
 
 
 Input: TypeAlias = "Conversation | Document | FileInput | TextualMemoryItem"

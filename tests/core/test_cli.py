@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -88,6 +89,8 @@ def test_the_version_is_that_of_the_package(cli: CommandLine) -> None:
         (["add"], "PATH"),
         (["add", ""], "a path is empty"),
         (["add", "x", "--as-chat", "--as-document"], "don't go together"),
+        (["add", "x", "--tag", " "], "--tag"),
+        (["add", "x", "--tag", "caf\udce9"], "--tag"),
         (["add", "x", "--at", "tomorrow-ish"], "tomorrow-ish"),
         (["update", "x"], "either TEXT or --patch"),
         (["update", "x", "words", "--patch", "{}"], "either TEXT or --patch"),
@@ -108,7 +111,7 @@ def test_a_wrong_call_is_one_line_and_code_2_and_makes_no_store(
     assert words in ran.err
     assert ran.err.count("\n") == 1
     assert ran.err.startswith("memreader")
-    assert "--help" in ran.err
+    assert re.search(r"[^.]\. See: memreader( \w+)? --help\n$", ran.err)
     assert not cli.store.exists()
 
 

@@ -120,6 +120,18 @@ def blocks(user: int, count: int) -> Iterator[list[Row]]:
         yield rows(user, first, min(BLOCK, count - first))
 
 
+_VECTORS: dict[int, tuple[list[str], Vector]] = {}
+
+
+def exact(user: int, vector: Vector, count: int) -> set[str]:
+    """Return the ids of the ten of a user's rows 0 .. count that are nearest."""
+    if user not in _VECTORS:
+        made = [([row.id for row in block], np.stack([row.vector for row in block])) for block in blocks(user, count)]
+        _VECTORS[user] = [row_id for ids, _ in made for row_id in ids], np.concatenate([part for _, part in made])
+    ids, vectors = _VECTORS[user]
+    return {ids[place] for place in np.argsort(-(vectors @ vector))[:10].tolist()}
+
+
 def queries(task: Task, samples: int) -> Iterator[tuple[int, Vector]]:
     """Yield users in turn, with a random question each."""
     rng = np.random.default_rng([SEED, 10**6])
@@ -164,22 +176,30 @@ Make = Callable[..., Any]
 def bulk(make: Make, task: Task) -> dict[str, Any]:
     """Add every user's rows, and make them durable at the end; stops between two users when patience is over."""
     store = make(Path(task.folder), **task.options)
-    taken = 0.0
-    done = 0
+    taken: list[float] = []
+    count = users = 0
     for user in range(task.users):
         for block in blocks(user, task.items):
             start = time.perf_counter()
             store.add(block)
-            taken += time.perf_counter() - start
-        done += 1
-        say(done=done, of=task.users)
-        if taken > task.patience_s:
+            taken.append(time.perf_counter() - start)
+            count += len(block)
+            say(done=count, of=task.users * task.items)
+        users += 1
+        if sum(taken) > task.patience_s:
             break
     start = time.perf_counter()
     store.flush()
-    taken += time.perf_counter() - start
+    flushed = time.perf_counter() - start
     store.close()
-    return {"per_s": done * task.items / taken, "users": done}
+    tenth = max(1, len(taken) // 10)
+    each = count / len(taken)
+    return {
+        "per_s": count / (sum(taken) + flushed),
+        "first_per_s": tenth * each / sum(taken[:tenth]),
+        "last_per_s": tenth * each / sum(taken[-tenth:]),
+        "users": users,
+    }
 
 
 def add(make: Make, task: Task) -> dict[str, Any]:
@@ -205,18 +225,17 @@ def search(make: Make, task: Task) -> dict[str, Any]:
     calls = [lambda u=u, v=v: found.append(store.search(user_name(u), v, 10)) for u, v in asked]  # type: ignore[misc]
     # In the first round every user's rows are loaded where a store does so; that is what "open" measures.
     taken = timed(calls, task.patience_s, skip=task.users)
-    hits = right = near = 0
-    answered = list(zip(asked, found, strict=False))[-len(taken) :][:100]
-    for (user, vector), answer in answered:
-        own = [row for block in blocks(user, task.items) for row in block]
-        order = np.argsort(-(np.stack([row.vector for row in own]) @ vector))[:10]
-        exact = {own[place].id for place in order}
-        hits += len(answer)
-        right += sum(hit.user == user_name(user) for hit in answer)
-        near += len(exact & {hit.id for hit in answer})
     store.close()
-    count = len(answered)
-    return {**summary(taken), "hits": hits / count, "right": right / max(hits, 1), "recall": near / (10 * count)}
+    hits = foreign = near = count = 0
+    for (user, vector), answer in list(zip(asked, found, strict=False))[-len(taken) :][
+        : 50 if task.items > BLOCK else 100
+    ]:
+        own = [hit for hit in answer if hit.user == user_name(user)]
+        hits += len(own)
+        foreign += len(answer) - len(own)
+        near += len(exact(user, vector, task.items) & {hit.id for hit in own})
+        count += 1
+    return {**summary(taken), "hits": hits / count, "foreign": foreign, "recall": near / (10 * count)}
 
 
 def update(make: Make, task: Task) -> dict[str, Any]:

@@ -17,11 +17,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for package in ("rich", "typer"):
             require(package, package=package, extra="cli")
+        from memreader.cli.program import run
     except MissingExtraError as error:
         print(f"memreader: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
-    from memreader.cli.program import run
-
     return run(sys.argv[1:] if arguments is None else list(arguments))

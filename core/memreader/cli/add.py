@@ -11,8 +11,8 @@ import typer
 
 from memreader.cli.chats import chats_in, spoken
 from memreader.cli.failing import EXPECTED, FAILED, CommandError, UsageError, reason, spelled
-from memreader.cli.opening import opened
-from memreader.cli.options import AsJson, Embedder, MaxMb, StoreDir, User, checked_label, checked_time
+from memreader.cli.opening import folder_of, opened
+from memreader.cli.options import AsJson, Embedder, MaxMb, StoreDir, User, checked_label, checked_tags, checked_time
 from memreader.cli.paths import Found, find_files
 from memreader.cli.progress import Bars
 from memreader.cli.screen import Screen, counted, printable
@@ -86,14 +86,16 @@ class How:
 
 
 def add(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files and folders; - is standard input.")],
+    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Files and folders; - is standard input.")],
     store: StoreDir,
     user: User,
     session: Annotated[
         str | None,
         typer.Option("--session", metavar="ID", callback=checked_label, help="The conversation that this is."),
     ] = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="WORD", help="A tag; may be repeated.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", metavar="WORD", callback=checked_tags, help="A tag; may be repeated.")
+    ] = None,
     at: Annotated[
         str | None,
         typer.Option(metavar="TIME", callback=checked_time, help="When it was, for what has no time of its own."),
@@ -121,7 +123,7 @@ def add(
         raise UsageError("a path is empty")
     screen, summary = Screen(as_json=as_json), Summary()
     how = How(user, session, tuple(tag or ()), at, as_document, as_chat, ParseLimits(max_input_mb=max_mb))
-    readable = [one for one in find_files(paths, store=store) if not summary.leaves_out(one)]
+    readable = [one for one in find_files(paths, store=folder_of(store)) if not summary.leaves_out(one)]
     if readable:
         with opened(store, embedder, create=True, max_mb=max_mb) as memory, Bars(screen) as bars:
             for place, found in enumerate(readable):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,7 +22,7 @@ def update(
     item_id: ItemId,
     store: StoreDir,
     user: User,
-    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The new words; - is standard input.")] = None,
+    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The new words; - is standard input.")] = None,
     patch: Annotated[
         str | None,
         typer.Option(metavar="JSON", help="""Fields to change: '{"memory": "...", "metadata": {"tags": ["x"]}}'."""),
@@ -45,7 +45,7 @@ def update(
 def delete(
     store: StoreDir,
     user: User,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Ids of memories.")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Ids of memories.")] = None,
     document: Annotated[
         str | None, typer.Option(metavar="PATH", help="All that was read from this file, and the file's text.")
     ] = None,
@@ -118,7 +118,7 @@ def _deleted(memory: Memory, user: str, given: dict[str, Any]) -> dict[str, Any]
         report = memory.delete_all(user_id=user, session_id=given.get("session"))
     elif "document" in given:
         # The file itself first: another folder may have had a file of the same relative name.
-        report = memory.delete_by_source(user_id=user, document=os.path.abspath(given["document"]))
+        report = memory.delete_by_source(user_id=user, document=Path(given["document"]))
         if not report.ids and not report.documents:
             report = memory.delete_by_source(user_id=user, document=given["document"])
     else:

@@ -65,9 +65,14 @@ def reason(error: BaseException) -> str:
     return spelled(str(error)) or type(error).__name__
 
 
-def complain(problem: str, *, command: str = "memreader", hint: str = "") -> None:
+def complain(problem: str, *, command: str = "memreader") -> None:
     """Show one line that says what is wrong."""
-    Screen().say(f"{command}: {problem}{hint}", style="red")
+    Screen().say(f"{command}: {problem}", style="red")
+
+
+def misused(problem: str, command: str) -> None:
+    """Show one line that says how a command was wrongly called, and where to read more."""
+    complain(f"{problem.rstrip('.')}. See: {command} --help", command=command)
 
 
 def surprise(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -77,5 +82,4 @@ def surprise(kind: type[BaseException], error: BaseException, trace: TracebackTy
     elif os.environ.get("MEMREADER_DEBUG"):
         traceback.print_exception(kind, error, trace)
     else:
-        hint = ". This is a fault of memreader; MEMREADER_DEBUG=1 shows where"
-        complain(f"{kind.__name__}: {error}", hint=hint)
+        complain(f"{kind.__name__}: {error}. This is a fault of memreader; MEMREADER_DEBUG=1 shows where")

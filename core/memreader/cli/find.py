@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Annotated, Any
@@ -113,7 +114,7 @@ def list_(
     screen, chosen = Screen(as_json=as_json), json_object(where_, "--filter")
     with opened(store, embedder) as memory:
         items = _pages(memory, user, offset, {"session_id": session, "filter": chosen})
-        shown: Iterator[TextualMemoryItem] = islice(items, limit) if limit else items
+        shown: Iterator[TextualMemoryItem] = islice(items, min(limit, sys.maxsize)) if limit else items
         first = next(shown, None)
         shown = chain([first], shown) if first is not None else iter(())
         if as_json:

@@ -10,7 +10,7 @@ import typer
 
 from memreader.archive import FILENAME, open_archive
 from memreader.cli.failing import FAILED, CommandError, UsageError
-from memreader.cli.opening import embedder_called, existing, name_in, opened
+from memreader.cli.opening import embedder_called, existing, folder_of, name_in, opened
 from memreader.cli.options import AnyUser, AsJson, Embedder, MaxMb, OnConflict, StoreDir, User
 from memreader.cli.progress import Bars
 from memreader.cli.screen import Screen, counted, memories, plain, size
@@ -56,7 +56,7 @@ def import_(
     """
     screen = Screen(as_json=as_json)
     with Bars(screen) as bars:
-        if not Store.exists(store.expanduser()):
+        if not Store.exists(folder_of(store)):
             # A file that is none leaves no store behind.
             with open_archive(file, progress=bars) as archive:
                 embedder = embedder or name_in(archive.facts.embedder)

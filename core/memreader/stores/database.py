@@ -9,13 +9,14 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from memreader.errors import StoreBusyError, StoreClosedError, StoreForkedError
 from memreader.stores import forking
 from memreader.stores.connecting import Connector, Register, check_durability, identity, open_first, place
 from memreader.stores.connecting import Durability as Durability
 from memreader.stores.failures import Translating, is_busy
+from memreader.stores.readers import Readers
 from memreader.stores.schema import SCHEMA_VERSION as SCHEMA_VERSION
 from memreader.stores.scrub import Wiper, empty_log, log_is_empty
 
@@ -36,13 +37,10 @@ class Database:
 
     Raises:
         StoreVersionError: A newer memreader wrote it. An older version is brought up to date.
-        StoreCorruptError: It is damaged, or not one of ours.
-        StoreReadOnlyError, StoreFullError, StoreBusyError, StoreIOError: As their names say.
-        NetworkFolderError: The folder is on a network file system.
+        StoreError: One of its other children, as their names say.
         NotADirectoryError: The folder is a file.
     """
 
-    _idle: list[sqlite3.Connection]
     _writer: sqlite3.Connection | None
     _writing: forking.Use | None
     """The use whose transaction is open, or was when Ctrl-C came in its last moment."""
@@ -78,14 +76,14 @@ class Database:
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Give a connection for reading that nobody else uses meanwhile.
 
-        They are kept for the next to read, so that there are as many as ever read at once, however many threads come
-        and go. `close` leaves one that is in use to the end of its reading: closed under a running query it crashes.
+        `close` leaves one that is in use to the end of its reading: closed under a running query it crashes.
         """
         use = forking.Use(self)
         try:
             use.begin()
             with self._translating:
-                connection = use.connection = self._borrowed()
+                self._check_usable()
+                connection = use.connection = self._readers.lend()
                 yield connection
                 self._give_back(use, whole=True)
         finally:
@@ -114,7 +112,8 @@ class Database:
         """
         with self._write_lock:
             if self._in_transaction() and self._writer is not None:
-                yield self._writer
+                with self._translating:
+                    yield self._writer
                 return
             until = time.monotonic() + BUSY_TIMEOUT_S
             while True:
@@ -157,12 +156,9 @@ class Database:
 
     def close(self) -> None:
         """Close every connection, after the write that is under way; a second call does nothing."""
+        self._closed = True
         with forking.using(self):
-            with self._guard:
-                self._closed = True
-                idle, self._idle = self._idle, []
-            for connection in idle:
-                connection.close()
+            self._readers.close()
         with self._write_lock:
             # In a transaction of this thread, its end does it.
             if not self._in_transaction():
@@ -180,26 +176,28 @@ class Database:
     @property
     def is_open(self) -> bool:
         """Whether there may be connections."""
-        return not self._closed or forking.in_use(self)
+        return not self._closed or forking.has_connections(self)
 
     def before_fork(self, *, busy: bool) -> None:
         """Close what is not in use; see `forking`."""
-        with self._guard:
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+        self._readers.close_idle()
         if not busy and not self._in_transaction():
             self._close_writer()
 
     def after_fork(self, *, lost: bool) -> None:
         """Start anew in the child; see `forking`."""
         self._lost = self._lost or lost
-        forking.keep_forever(self._writer)
-        if self._writer is not None and self._writing is not None and self._writing.is_mine:
-            self._writer.set_authorizer(_forbid)
+        if self._writer is not None:
+            forking.keep_forever(self._writer)
+            if self._writing is not None and self._writing.is_mine:
+                # This thread is in the block of its transaction, and could go on to write.
+                self._writer.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
         # Its file is not closed either; and a daemon that closes all files must not find another one by its number.
         self._wiper = Wiper(self.path)
         self._start_anew()
+
+    def tell_forked(self) -> None:
+        """Tell the owner, in the child; see `forking`."""
         for reference in self._on_fork:
             callback = reference()
             if callback is not None:
@@ -209,9 +207,8 @@ class Database:
         raise TypeError("an open store can't be pickled: give the other process the folder, and open it there")
 
     def _start_anew(self) -> None:
-        self._guard = threading.Lock()
+        self._readers = Readers(self._connector)
         self._write_lock = threading.RLock()
-        self._idle = []
         self._writer = None
         self._writing = None
 
@@ -225,25 +222,13 @@ class Database:
         """Return whether this thread is in a transaction, given that no other can be, or may be."""
         return self._writing is not None and self._writing.is_mine and self._writing.is_inside
 
-    def _borrowed(self) -> sqlite3.Connection:
-        with self._guard:
-            self._check_usable()
-            connection = self._idle.pop() if self._idle else None
-        return connection if connection is not None else self._connector.connect()
-
     def _give_back(self, use: forking.Use, *, whole: bool) -> None:
-        """Keep a connection for the next, or close it; nothing if that was done already."""
+        """Give a reader's connection back, unless that was done already."""
         connection = use.connection
-        if not isinstance(connection, sqlite3.Connection) or use.is_inherited:
-            return
-        use.connection = None
-        with self._guard:
-            # After an error a query may be left half read, and would keep the log from being emptied.
-            keep = whole and not self._closed
-            if keep:
-                self._idle.append(connection)
-        if not keep:
-            connection.close()
+        # One that a fork inherited stays as it is for good.
+        if isinstance(connection, sqlite3.Connection) and not use.is_inherited:
+            use.connection = None
+            self._readers.take_back(connection, whole=whole)
 
     def _usable_writer(self) -> sqlite3.Connection:
         self._check_usable()
@@ -280,10 +265,10 @@ class Database:
             # In a child that was forked meanwhile it is the parent's to do.
             return
         self._writing = None
-        # After a commit there is nothing to roll back, nor after errors on which SQLite did so by itself, a full disk
-        # among them.
+        # After a commit there is nothing to roll back, nor after errors on which SQLite did so by itself.
         if self._writer is not None and self._writer.in_transaction:
-            self._writer.execute("ROLLBACK")
+            with self._translating:
+                self._writer.execute("ROLLBACK")
         if self._closed:
             self._close_writer()
 
@@ -293,30 +278,19 @@ class Database:
         try:
             if not empty_log(writer, self.path) or not self._began(writer, use) or not log_is_empty(self.path):
                 return READ_OR_WRITTEN
-            self._wiper.wipe()
-            if not self._wiper.count:
-                return ""
-            # Every connection, of other processes too, now drops the pages that it has in memory.
-            count = "INSERT INTO meta VALUES ('wipes', '1') ON CONFLICT (key) DO UPDATE SET value = value + 1"
-            writer.execute(count)
-            self._commit(writer)
+            wiped = self._wiper.wipe()
         except ValueError as error:
             return str(error)
         finally:
             self._end(use)
-        self._wiper.count = 0
-        # But for this one, which made the change. No word of what was deleted is in it, so whoever reads it may.
-        writer.close()
-        self._writer = None
-        empty_log(self._usable_writer(), self.path)
+        if wiped:
+            # It has pages in memory as they were. The others forgot theirs when the log was emptied.
+            self._writer = None
+            writer.close()
         return ""
 
     def _close_writer(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
-        self._wiper.close(shared=forking.in_use(self) or bool(forking.same_file(self)))
-
-
-def _forbid(*_: Any) -> int:
-    return sqlite3.SQLITE_DENY
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+        self._wiper.close(shared=forking.has_connections(self) or bool(forking.same_file(self)))

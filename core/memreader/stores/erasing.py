@@ -76,7 +76,7 @@ class Eraser:
             self._record_deletion(item_id, metadata, cause, traceless=traceless)
             ids.append(item_id)
         if ids:
-            self._purge_is_due()
+            self.purge_is_due()
         return ids
 
     def forget(self) -> None:
@@ -101,13 +101,13 @@ class Eraser:
         )
         self._messages += self._db.execute(query, (row,)).rowcount
         self._db.execute("DELETE FROM ledger WHERE user_id = ? AND source_key = ?", (self._user_id, source_key))
-        self._purge_is_due()
+        self.purge_is_due()
 
     def forget_document(self, row: int, source_key: str) -> None:
         """Erase a document whole."""
         self._documents += self._db.execute("DELETE FROM documents WHERE id = ?", (row,)).rowcount
         self._db.execute("DELETE FROM ledger WHERE user_id = ? AND source_key = ?", (self._user_id, source_key))
-        self._purge_is_due()
+        self.purge_is_due()
 
     def everything(self, store_id: str) -> Deleted:
         """Erase the user: no row holds the id any more, only a hash of it, so that other processes notice."""
@@ -120,10 +120,10 @@ class Eraser:
             db.execute(f"DELETE FROM {table} WHERE user_id = ?", user)
         number = self._numbers.next()
         db.execute("INSERT OR REPLACE INTO erased VALUES (?, ?)", (user_hash(store_id, self._user_id), number))
-        self._purge_is_due()
+        self.purge_is_due()
         return Deleted(ids, messages, documents)
 
-    def _purge_is_due(self) -> None:
+    def purge_is_due(self) -> None:
         """Keep that the files still hold what was deleted, under a new number: an older purge doesn't clear it."""
         self._db.execute("INSERT OR REPLACE INTO meta VALUES ('purge_due', ?)", (str(self._numbers.next()),))
 

@@ -42,6 +42,10 @@ class Forkable(Protocol):
         """Start anew in the child; `lost`: connections were in use, so it must not use the file at all."""
         ...
 
+    def tell_forked(self) -> None:
+        """Tell the owner, in the child, after everything of ours there has started anew."""
+        ...
+
 
 class Use:
     """One use of something by this thread: `try: use.begin() ... finally: use.end()`.
@@ -151,9 +155,10 @@ def is_lost(path: Path) -> bool:
     return (status.st_dev, status.st_ino) in _gate.lost
 
 
-def in_use(one: Forkable) -> bool:
-    """Return whether any thread, this one included, is using it."""
-    return any(use.one is one for uses in list(_gate.inside.values()) for use in uses)
+def has_connections(one: Forkable) -> bool:
+    """Return whether a connection of its is in use, by any thread."""
+    uses = [use for uses in list(_gate.inside.values()) for use in uses]
+    return any(use.one is one and use.connection is not None for use in uses)
 
 
 def same_file(one: Forkable) -> list[Forkable]:
@@ -201,6 +206,8 @@ def _after_in_child() -> None:
         if one in in_use:
             _lose(one.path)
         one.after_fork(lost=one in in_use)
+    for one in old.alive():
+        one.tell_forked()
 
 
 def _lose(path: Path) -> None:

@@ -21,7 +21,6 @@ from memreader.stores.failures import is_busy
 _TREE_PAGES = {2: 12, 5: 12, 10: 8, 13: 8}
 """First byte of a page of a tree -> bytes of its header."""
 _MAGIC = b"SQLite format 3\0"
-_AUTO_VACUUM_AT = 52
 _MAX_PAGES = 2**25
 """From here on, the number at the head of an overflow page could look like the first byte of a page of a tree."""
 _CHUNK = 4 * 2**20
@@ -38,11 +37,9 @@ class Wiper:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._raw: RawFile | None = None
-        self.count = 0
-        """Places wiped that other connections may still know as they were; the caller sets it back to 0."""
 
-    def wipe(self) -> None:
-        """Wipe the file; see `RawFile.wipe`.
+    def wipe(self) -> int:
+        """Wipe the file, and return in how many places; see `RawFile.wipe`.
 
         Raises:
             StoreIOError: It can't be read or written.
@@ -50,7 +47,7 @@ class Wiper:
         try:
             if self._raw is None:
                 self._raw = RawFile(self._path)
-            self.count += self._raw.wipe()
+            return self._raw.wipe()
         except OSError as error:
             raise StoreIOError(path=str(self._path), detail=str(error)) from error
 
@@ -102,9 +99,9 @@ class RawFile:
     def wipe(self) -> int:
         """Overwrite every unused middle of a page that isn't zero, and return how many there were.
 
-        The caller holds the database's write lock, and its write-ahead log is empty: nobody else writes to the file.
-        Readers are not disturbed. Other connections may write back what they have in memory of a page, so they must be
-        made to forget it, by a write transaction before the lock is given up.
+        The caller holds the database's write lock, and its write-ahead log is empty: nobody else writes to the file, and
+        readers are not disturbed. What a connection has in memory of a page it may write back. All forget it when the
+        log is emptied, but for the one that emptied it.
 
         Raises:
             ValueError: The file is of a form that this can't read: another page layout, or larger than 128 GiB.
@@ -126,10 +123,10 @@ class RawFile:
         return count
 
     def _page_size(self) -> int:
-        head = self._read(0, 100)
-        size = struct.unpack_from(">H", head, 16)[0] if len(head) == 100 else 0
+        head = self._read(0, 100).ljust(100, b"\xff")
+        size = int.from_bytes(head[16:18], "big")
         size = 65536 if size == 1 else size
-        reserved, auto_vacuum = head[20] if head else 1, head[_AUTO_VACUUM_AT : _AUTO_VACUUM_AT + 4]
+        auto_vacuum, reserved = head[52:56], head[20]
         if not head.startswith(_MAGIC) or size < 512 or size & (size - 1) or reserved or any(auto_vacuum):
             raise ValueError("the file has another layout than this memreader makes")
         if os.fstat(self._file).st_size // size >= _MAX_PAGES:

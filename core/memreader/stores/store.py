@@ -16,7 +16,7 @@ from memreader.ports import Vectors
 from memreader.records import Batch, Changes, Deleted, Keys, PurgeReport, Selection, Stats, Version, Written
 from memreader.stores import filter_sql
 from memreader.stores.changes import ChangeNumbers
-from memreader.stores.checkpoints import Checkpoints
+from memreader.stores.checkpoints import MORE_THAN, Checkpoints
 from memreader.stores.database import Database
 from memreader.stores.exporting import Rows
 from memreader.stores.importing import Importer
@@ -55,6 +55,7 @@ class Store:
         facts: What it is for; None for what it was made for, of a folder that holds a store.
         durability: "process" survives the death of the process, "power" that of the machine too.
         max_resident_mb: Bound on the indexes kept in memory; the last used one stays even if it alone is larger.
+        checkpoint_above: Users with more living items than this get a checkpoint.
 
     Raises:
         EmbedderMismatchError: The folder was made for other facts.
@@ -65,10 +66,17 @@ class Store:
     _open_lock: ClassVar[threading.RLock] = threading.RLock()
 
     def __init__(
-        self, folder: Path, facts: Facts | None, *, durability: Durability = "process", max_resident_mb: float = 1024
+        self,
+        folder: Path,
+        facts: Facts | None,
+        *,
+        durability: Durability = "process",
+        max_resident_mb: float = 1024,
+        checkpoint_above: int = MORE_THAN,
     ) -> None:
         self.folder = folder
         self.durability = durability
+        self._checkpoint_above = checkpoint_above
         self._holders = 1
         self._database = Database(folder, durability=durability, register=filter_sql.register)
         with ExitStack() as undo:
@@ -91,17 +99,25 @@ class Store:
         *,
         durability: Durability = "process",
         max_resident_mb: float = 1024,
+        checkpoint_above: int = MORE_THAN,
     ) -> Store:
         """Return the store of a folder, the same one for everybody in this process; each closes it once.
 
-        Where they ask for different things, "power" wins over "process", and the larger bound of memory.
+        Where they ask for different things, "power" wins over "process", the larger bound of memory, and otherwise who
+        came first.
         """
         with cls._open_lock:
             store = cls._open.get(folder.resolve())
             if store is not None and store._identity == _identity(store._database.path):
                 store._join(facts, durability, max_resident_mb)
                 return store
-            store = cls(folder, facts, durability=durability, max_resident_mb=max_resident_mb)
+            store = cls(
+                folder,
+                facts,
+                durability=durability,
+                max_resident_mb=max_resident_mb,
+                checkpoint_above=checkpoint_above,
+            )
             cls._open[folder.resolve()] = store
             return store
 
@@ -200,9 +216,9 @@ class Store:
             where: Only items for which it holds.
             embedder: Which the vector is of; another than the store's is refused. "" is not compared.
         """
+        self._check_embedder(embedder)
         if vector.shape != (self.dimension,):
             raise DimensionMismatchError(expected=self.dimension, got=vector.shape[-1])
-        self._check_embedder(embedder)
         allowed = None if where is None else self._items.find(user_id, Selection(where=where))
         with self._resident.index(user_id) as index:
             index.catch_up(self._changes(user_id))
@@ -261,7 +277,13 @@ class Store:
 
     def _make_checkpoints(self) -> Checkpoints:
         facts = self.facts
-        return Checkpoints(self.folder, self._database.store_id, dimension=facts.dimension, embedder=facts.embedder)
+        return Checkpoints(
+            self.folder,
+            self._database.store_id,
+            dimension=facts.dimension,
+            embedder=facts.embedder,
+            more_than=self._checkpoint_above,
+        )
 
     def _load(self, user_id: str) -> UserIndex:
         """Return the user's index as of the last checkpoint, or an empty one."""

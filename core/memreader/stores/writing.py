@@ -125,7 +125,9 @@ class BatchWriter:
         for key in cited_with(db, user_id, source_key):
             db.execute("DELETE FROM ledger WHERE user_id = ? AND source_key = ?", (user_id, key))
         # Not forgotten: the sources are there in a new version, or are read again.
-        self.written.replaced.extend(Eraser(db, user_id, self._numbers).delete(keys, cause=cause))
+        eraser = Eraser(db, user_id, self._numbers)
+        self.written.replaced.extend(eraser.delete(keys, cause=cause))
+        eraser.purge_is_due()
 
     def _forget_sources(self, selection: Selection) -> None:
         """Erase the messages and documents that a selection names, those without an item too."""
