@@ -11,13 +11,14 @@ from pydantic import ConfigDict, Field, model_validator
 
 from langchain_memreader.documents import hit_to_document
 from memreader import Memory
+from memreader.filters import parse_filter
 from memreader.types import Scope
 
 
 class MemReaderRetriever(BaseRetriever):
     """Returns one user's memories as Documents, best first, with score and provenance in metadata.
 
-    `k` and `threshold` can also be given per call: `retriever.invoke("...", k=3)`.
+    `k`, `threshold` and `filter` can also be given per call: `retriever.invoke("...", k=3)`.
 
     Args:
         memory: Where the memories are.
@@ -26,6 +27,7 @@ class MemReaderRetriever(BaseRetriever):
         agent_id: Only memories with this label.
         k: How many at most; exactly so many above the floor if there are.
         threshold: None for the calibrated floor, 0 for none, else the least score of a Document.
+        filter: Only memories for which it holds, `{"tags": "home"}`; see `memreader.filters`.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -36,10 +38,12 @@ class MemReaderRetriever(BaseRetriever):
     agent_id: str | None = None
     k: int = Field(default=4, ge=1)
     threshold: float | None = Field(default=None, ge=0, le=1)
+    filter: dict[str, Any] | None = None
 
     @model_validator(mode="after")
     def _check_scope(self) -> MemReaderRetriever:
         Scope(self.user_id, self.session_id, self.agent_id)
+        parse_filter(self.filter)
         return self
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
@@ -57,8 +61,9 @@ class MemReaderRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain's signature
         k: int | None = None,
         threshold: float | None = None,
+        filter: dict[str, Any] | None = None,
     ) -> list[Document]:
-        return [hit_to_document(hit) for hit in self.memory.search(query, **self._search(k, threshold))]
+        return [hit_to_document(hit) for hit in self.memory.search(query, **self._search(k, threshold, filter))]
 
     async def _aget_relevant_documents(
         self,
@@ -67,14 +72,16 @@ class MemReaderRetriever(BaseRetriever):
         run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain's signature
         k: int | None = None,
         threshold: float | None = None,
+        filter: dict[str, Any] | None = None,
     ) -> list[Document]:
-        return [hit_to_document(hit) for hit in await self.memory.asearch(query, **self._search(k, threshold))]
+        return [hit_to_document(hit) for hit in await self.memory.asearch(query, **self._search(k, threshold, filter))]
 
-    def _search(self, k: int | None, threshold: float | None) -> dict[str, Any]:
+    def _search(self, k: int | None, threshold: float | None, filter: dict[str, Any] | None) -> dict[str, Any]:
         return {
             "user_id": self.user_id,
             "session_id": self.session_id,
             "agent_id": self.agent_id,
             "top_k": self.k if k is None else k,
             "threshold": self.threshold if threshold is None else threshold,
+            "filter": self.filter if filter is None else filter,
         }

@@ -71,6 +71,17 @@ async def test_k_and_threshold_can_be_given_per_call(retriever: MemReaderRetriev
     assert len(await way(retriever, "invoke", "gluon condensates", k=3, threshold=0)) == 3
 
 
+async def test_a_filter_is_the_retrievers_or_the_calls(herons: Memory, way: Any) -> None:
+    herons.add("A heron was seen at the pond.", user_id="ana", tags=["pond"])
+    by_the_pond = MemReaderRetriever(memory=herons, user_id="ana", threshold=0, k=9, filter={"tags": "pond"})
+    assert [each.page_content for each in await way(by_the_pond, "invoke", QUESTION)] == [
+        "user: A heron was seen at the pond."
+    ]
+    others = await way(by_the_pond, "invoke", QUESTION, filter={"$not": {"tags": "pond"}})
+    assert len(others) > 0
+    assert all("pond" not in each.page_content for each in others)
+
+
 async def test_a_call_may_turn_the_threshold_of_the_retriever_off(herons: Memory, way: Any) -> None:
     strict = MemReaderRetriever(memory=herons, user_id="ana", threshold=1.0, k=5)
     assert len(await way(strict, "invoke", "gluon condensates")) == 0
@@ -165,7 +176,13 @@ async def test_tracing_is_told_the_names_of_store_and_model(retriever: MemReader
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"user_id": ""}, {"user_id": "ana", "k": 0}, {"user_id": "ana", "top_k": 3}, {"user_id": "ana", "threshold": 2}],
+    [
+        {"user_id": ""},
+        {"user_id": "ana", "k": 0},
+        {"user_id": "ana", "top_k": 3},
+        {"user_id": "ana", "threshold": 2},
+        {"user_id": "ana", "filter": {"tags": {"$near": 1}}},
+    ],
 )
 def test_a_setting_that_makes_no_sense_is_refused_at_once(memory: Memory, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
