@@ -150,12 +150,12 @@ def kill_peer(
                     pass
                 time.sleep(rng.uniform(0.1, 2.0))
                 process.kill()
-            row["kills"] += 1
-            row["acknowledged"] += len(log.read_text().splitlines())
+            acknowledged = len(log.read_text().splitlines())
+            row.update({"kills": 1, "acknowledged": acknowledged})
             try:
                 found = ask(peer, Task("crash-check", str(run_folder / "store"), log=str(log), base=PEER_BASE))
             except StepError as error:
-                row.update({"open errors": 1, "damaged": 1})
+                row.update({"open errors": 1, "damaged": 1, "lost": acknowledged})
                 notes.append(f"{TITLES[name]}, kill {number}: {error}")
                 continue
             row.update({"lost": found["lost"], "torn": found["torn"]})

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.peers.stores.harness import DIMENSION, Found, Row, Vector, main
+from benchmarks.peers.stores.harness import main
+from benchmarks.peers.stores.rows import DIMENSION, Found, Row, Vector
 from memreader.identity import content_digest
 from memreader.items import SourceMessage, TextualMemoryItem, TextualMemoryMetadata
 from memreader.recall import LEXICON, term_counts

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.stores.harness import BLOCK, Task
+from benchmarks.peers.stores.harness import Task
+from benchmarks.peers.stores.rows import BLOCK
 from benchmarks.progress import Show, bar
 from benchmarks.systems import System, ask, size_mb
 from benchmarks.table import show

@@ -27,7 +27,8 @@ GOALS: dict[str, str] = {
 HIGHER_IS_BETTER = ("bulk add/s",)
 COMPARED = ("add one, ms", *HIGHER_IS_BETTER, "search, ms", "update, ms", "delete, ms", "open: one, s", "open: all, s")
 NOTES = (
-    "Medians (p95: 95th percentile) of one row or question. Durable: it survives kill -9. search: top 10 of one user.",
+    "Medians (p95: 95th percentile) of one row or question, without waiting for a processor that others had.",
+    "Durable: it survives kill -9. search: top 10 of one user.",
     "bulk: durable at its end (memreader: after each thousand); goal for record + vector only: >= 25k.",
     "open: from opening to the first answer for one user, then for all, in a process that runs; memory: what it took.",
     "floor: vectors in one index, no words; add in memory only, bulk with writing the file, open by reading it.",
@@ -53,7 +54,7 @@ def main(arguments: argparse.Namespace) -> dict[str, Any]:
     notes = list(NOTES)
     before = os.getloadavg()[0]
     results = run(arguments, notes)
-    # Others' work slows whoever is measured meanwhile: a ratio is worth little then.
+    # Others' work slows whoever is measured meanwhile, by caches and disk.
     notes.append(f"{os.cpu_count()} cores; load average {before:.1f} before, {os.getloadavg()[0]:.1f} after")
     return show(f"store, {arguments.items:,} items", results, arguments, notes=notes)
 
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace, notes: list[str]) -> dict[str, dict[str, 
     peers = [] if arguments.no_peers else chosen(arguments.peers, PEERS)
     results: dict[str, dict[str, Any] | str] = {}
     with bar() as progress:
-        results[FLOOR] = measure(FLOOR, System("raw_faiss.py"), arguments, progress, notes)
+        results[FLOOR] = measure(FLOOR, System("raw_faiss"), arguments, progress, notes)
         results[OURS] = measure(OURS, System(), arguments, progress, notes)
         results[POWER] = measure(
             POWER,

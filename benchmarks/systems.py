@@ -17,7 +17,6 @@ from typing import Any
 from benchmarks.peers.stores.harness import Task
 from benchmarks.timing import ROOT
 
-ADAPTERS = Path(__file__).parent / "peers" / "stores"
 PATIENCE_S = 900.0
 """After so long a step is ended, however far it got."""
 
@@ -27,14 +26,14 @@ class System:
     """One store and how it is run.
 
     Args:
-        file: Its adapter; "" for this library's own.
+        module: Its adapter; "" for this library's own.
         environment: Name of its environment in .bench.
         beside: A module by which to tell whether it is installed beside this library, and needs no environment.
         most: How many items it bears; it is measured at no more.
         options: Of the adapter.
     """
 
-    file: str = ""
+    module: str = ""
     environment: str = ""
     beside: str = ""
     most: int = 10**9
@@ -53,13 +52,13 @@ class System:
 FLOOR = "floor: raw faiss"
 OURS = "memreader"
 PEERS = {
-    "langchain": System("langchain_faiss.py", "langchain", "langchain_community"),
-    "llamaindex": System("llamaindex_simple.py", "llamaindex", "llama_index", most=10_000),
-    "mem0": System("mem0_memory.py", "mem0", most=10_000),
-    "chroma": System("chroma_persistent.py", "chroma"),
-    "qdrant": System("qdrant_local.py", "qdrant"),
-    "lance": System("lance_table.py", "lance"),
-    "sqlite-vec": System("sqlite_vec_table.py", "sqlite-vec"),
+    "langchain": System("langchain_faiss", "langchain", "langchain_community"),
+    "llamaindex": System("llamaindex_simple", "llamaindex", "llama_index", most=10_000),
+    "mem0": System("mem0_memory", "mem0", most=10_000),
+    "chroma": System("chroma_persistent", "chroma"),
+    "qdrant": System("qdrant_local", "qdrant"),
+    "lance": System("lance_table", "lance"),
+    "sqlite-vec": System("sqlite_vec_table", "sqlite-vec"),
 }
 TITLES = {
     "langchain": "LangChain FAISS",
@@ -119,17 +118,18 @@ def start(system: System, task: Task, *, errors: Any = subprocess.DEVNULL) -> su
     python = system.python()
     assert python is not None
     home = Path(task.folder).parent
+    paths = [] if system.module else os.environ.get("PYTHONPATH", "").split(os.pathsep)
     quiet = {
         "OMP_NUM_THREADS": "1", "HOME": str(home), "MEM0_DIR": str(home / ".mem0"), "MEM0_TELEMETRY": "False",
         "ANONYMIZED_TELEMETRY": "False", "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1", "LANGSMITH_TRACING": "false",
-        "LANGCHAIN_TRACING_V2": "false", "PYTHONUTF8": "1",
+        "LANGCHAIN_TRACING_V2": "false", "PYTHONUTF8": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), *paths]),
     }  # fmt: skip
-    program = [str(ADAPTERS / system.file)] if system.file else ["-m", "benchmarks.ours"]
+    module = f"benchmarks.peers.stores.{system.module}" if system.module else "benchmarks.ours"
     task = replace(task, options={**system.options, **task.options})
     return subprocess.Popen(
-        [python, *program, json.dumps(asdict(task))],
-        env=os.environ | quiet | ({"PYTHONPATH": ""} if system.file else {}),
-        cwd=home if system.file else ROOT,
+        [python, "-m", module, json.dumps(asdict(task))],
+        env=os.environ | quiet,
+        cwd=home,
         stdout=subprocess.PIPE,
         stderr=errors,
         text=True,

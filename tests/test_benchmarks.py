@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,10 +14,11 @@ from benchmarks import systems
 from benchmarks.__main__ import main, names
 from benchmarks.crashes.check import judge
 from benchmarks.crashes.words import Log, Seen, State, parse, read_log, text_of
-from benchmarks.peers.stores import harness
+from benchmarks.peers.stores.rows import blocks, exact, rows
 from benchmarks.texts import chat, chinese, english, markdown
 from memreader import Memory
 from memreader.testing import HashEmbedder
+from memreader.types import Vectors
 
 
 def test_benchmarks_are_found_by_their_module_names() -> None:
@@ -95,13 +98,13 @@ def test_an_absent_peer_is_said_to_be_absent_and_an_unknown_one_refused(
 
 
 def test_rows_are_the_same_each_time_and_their_vectors_have_unit_length() -> None:
-    first, again = harness.rows(3, 10, 2), harness.rows(3, 10, 2)
+    first, again = rows(3, 10, 2), rows(3, 10, 2)
     assert [row.id for row in first] == ["u00003-0000010", "u00003-0000011"]
     assert [(row.text, row.vector.tobytes()) for row in first] == [(row.text, row.vector.tobytes()) for row in again]
     assert all(abs(float(row.vector @ row.vector) - 1) < 1e-5 for row in first)
-    assert harness.rows(3, 10, 2, version=1)[0].text != first[0].text
-    (last,) = (block[-1] for block in list(harness.blocks(3, 1500))[-1:])
-    assert last.id in harness.exact(3, last.vector, 1500)
+    assert rows(3, 10, 2, version=1)[0].text != first[0].text
+    (last,) = (block[-1] for block in list(blocks(3, 1500))[-1:])
+    assert last.id in exact(3, last.vector, 1500)
 
 
 class TestTheVerdictOfTheCrashCheck:
@@ -145,16 +148,33 @@ class TestTheVerdictOfTheCrashCheck:
         with memory:
             assert judge(memory, {f"ana|a-{number}": 0 for number in (1, 2, 3)}).torn == 1
 
+    def test_a_vector_of_other_words_is_torn(self) -> None:
+        class Crossed(HashEmbedder):
+            def embed(self, texts: Sequence[str]) -> Vectors:
+                return super().embed([text_of("a-2", 0) if "a-1 " in text else text for text in texts])
+
+            def embed_query(self, text: str) -> Vectors:
+                return super().embed([text])[0]
+
+        with Memory.in_memory(embedder=Crossed(dimension=64)) as memory:
+            memory.add([{"memory": text_of(slot, 0)} for slot in ("a-1", "a-2")], user_id="ana")
+            assert judge(memory, {"ana|a-1": 0, "ana|a-2": 0}).torn == 1
+
     def test_a_log_tells_what_was_acknowledged_and_what_was_begun(self, tmp_path: Path) -> None:
         log = Log(tmp_path / "log")
         for number in range(3):
             log.doing({f"ana|a-{number}": number})
             if number < 2:
                 log.done()
-        seen = read_log(tmp_path / "log")
+            else:
+                seen = read_log(tmp_path / "log")
+                log.done()
         assert (seen.done, seen.doing, seen.operations) == ({"ana|a-0": 0, "ana|a-1": 1}, {"ana|a-2": 2}, 2)
+        assert read_log(tmp_path / "log").doing == {}
 
     def test_words_prove_which_version_they_are(self) -> None:
         assert parse(text_of("a-1", 3)) == ("a-1", 3)
         assert text_of("a-1", 3) != text_of("a-1", 4)
         assert parse("something else") is None
+        start = "[a-1 v3] words that are not its own"
+        assert parse(f"{start} #{zlib.crc32(start.encode()):08x}") is None

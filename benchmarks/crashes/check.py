@@ -53,7 +53,8 @@ def check(folder: Path, base: State, logs: Sequence[Path]) -> dict[str, Any]:
         with open_any(folder) as memory:
             verdict = judge(memory, base, writers)
     except (MemReaderError, OSError) as error:
-        return {**asdict(Verdict()), "acknowledged": acknowledged, "error": f"{type(error).__name__}: {error}"}
+        lost = asdict(Verdict(lost=acknowledged))
+        return {**lost, "acknowledged": acknowledged, "error": f"{type(error).__name__}: {error}"}
     return {**asdict(verdict), "acknowledged": acknowledged, "error": ""}
 
 

@@ -58,7 +58,8 @@ class Admin:
         """Give every item a vector of another embedder, and go on with that one.
 
         The old index serves until the new one is complete. After an interruption, call it again: it goes on.
-        Other processes that have the store open are told to open it anew.
+        Other processes that have the store open are told to open it anew. A call that is under way here at that moment may
+        raise `EmbedderMismatchError` too: repeat it.
 
         Args:
             embedder: None for the one in use: terms and vectors are made anew.
@@ -164,6 +165,7 @@ class Admin:
         Raises:
             ArchiveError: The file is none of ours, or is damaged; it names the place.
             ItemExistsError: An item is there, with on_conflict="error".
+            SourceExistsError: A message or document is there in other words, with on_conflict="error".
         """
         if on_conflict not in ("error", "skip", "replace"):
             raise ValueError(f"on_conflict must be 'error', 'skip' or 'replace', got {on_conflict!r}")

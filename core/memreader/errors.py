@@ -308,6 +308,21 @@ class ItemExistsError(StoreError, ValueError):
         )
 
 
+class SourceExistsError(StoreError, ValueError):
+    """A message or document was to be taken in, and it is there already in other words; nothing was taken in.
+
+    `kind` is "message" or "document"; `place` is the session and the position in it, or the path.
+    """
+
+    def __init__(self, *, kind: str, place: str) -> None:
+        self.kind = kind
+        self.place = place
+        super().__init__(
+            f"the {kind} {place!r} is there already, in other words, and nothing was taken in. "
+            "Use on_conflict='skip' to keep it, or on_conflict='replace' to take the new one."
+        )
+
+
 class ItemNotFoundError(StoreError, LookupError):
     """The user has no item of this id."""
 

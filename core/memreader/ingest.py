@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from memreader.embedding import embed_texts
-from memreader.embedding.batching import checked
 from memreader.errors import InputError, InvalidVectorsError, ItemNotFoundError
 from memreader.identity import content_digest, item_id
 from memreader.items import TextualMemoryItem
@@ -103,7 +102,11 @@ class Ingest:
             new = patched(old, patch)
             vector, terms = None, term_counts(new.memory)
             if new.memory != old.memory:
-                vector = checked(self._reader.embedder.embed([new.memory]), count=1, dimension=self._store.dimension)[0]
+                embedded = embed_texts(self._reader.embedder, [new.memory])
+                for error in embedded.failures.values():
+                    problem = f"the new words can't be embedded ({error}); the item stays as it was"
+                    raise InvalidVectorsError(problem) from error
+                vector = embedded.vectors[0]
             record = ItemRecord(new, vector, terms, base_version=old.metadata.version)
             written = self._store.write(Batch(user_id, items=(record,), embedder=self._embedder))
             if not written.conflicts:

@@ -40,9 +40,9 @@ class ImportReport:
     added: int
     """Items that are new here."""
     existing: int
-    """Items that were here already and stayed."""
+    """Items that were not taken: they, or other words in their place, were here already."""
     replaced: int
-    """Items that took the place of those here; among `added` too."""
+    """Items that went, since the archive has others under their id, or other words in the place of theirs."""
     embedded: int
     """How many texts had to be embedded anew: all, if the archive is of another embedder."""
 
@@ -52,8 +52,8 @@ def export_archive(
 ) -> ExportReport:
     """Return what was written to the archive at `path`: everything, as of one moment, or one user's part."""
     columns = {entry.partition(".")[0]: [column.name for column in ENTRIES[entry]] for entry in ENTRIES}
-    facts = store.facts
     with store.exporting(user_id) as rows:
+        facts = rows.facts
         plain = {name: rows.plain(name, columns[name]) for name in ("messages", "documents", "ledger", "history")}
         total = sum(map(rows.count, ("messages", "documents", "items", "items", "ledger", "history")))
         manifest = write_archive(
@@ -90,10 +90,11 @@ def import_archive(
                 where="manifest.json.users",
                 remedy="Import it without naming a user, or export that user alone.",
             )
-        known = archive.facts.embedder == facts_of(embedder).embedder
+        facts = facts_of(embedder)
+        known = (archive.facts.embedder, archive.facts.dimension) == (facts.embedder, facts.dimension)
         fresh = None if known else _embedded(archive, embedder, progress)
         total = sum(archive.counts.values())
-        with store.importing(on_conflict=on_conflict) as taker:
+        with store.importing(on_conflict=on_conflict, embedder=facts.embedder) as taker:
             done = 0
 
             def step(count: int = 1) -> None:

@@ -97,7 +97,7 @@ def test_what_is_no_zip_is_refused(content: bytes, tmp_path: Path) -> None:
 
 def test_something_before_or_behind_the_archive_is_refused(path: Path) -> None:
     data = path.read_bytes()
-    for hostile in (b"#!/bin/sh\n" + data, data + b"\n", data[:-2] + b"\x01\0x"):
+    for hostile in (b"#!/bin/sh\n" + data, data + b"\n", data[:-2] + b"\x01\0x", data[:-2] + b"\x01\0"):
         path.write_bytes(hostile)
         refusal(path)
 
@@ -114,6 +114,16 @@ def test_what_is_no_file_is_refused_without_waiting(tmp_path: Path) -> None:
         open_archive(tmp_path / "absent")
 
 
+def test_a_pipe_that_takes_the_file_s_place_meanwhile_is_not_waited_for(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = os.stat(path)
+    path.unlink()
+    os.mkfifo(path)
+    monkeypatch.setattr(os, "stat", lambda *args, **options: before)
+    assert "a folder, a pipe or a device" in str(refusal(path))
+
+
 @pytest.mark.parametrize(
     "name",
     ["../items.jsonl", "/etc/passwd", "C:\\x", "items.jsonl/", "a/items.jsonl", "ITEMS.jsonl", "猫.txt", "x" * 999],
@@ -125,8 +135,9 @@ def test_an_entry_that_is_none_of_ours_is_refused(name: str, path: Path) -> None
 
 
 def test_a_name_that_ends_early_is_refused(path: Path) -> None:
-    data = path.read_bytes()
-    path.write_bytes(data.replace(b"items.jsonl", b"items.jso\0l"))
+    entries = {name.replace("items.jsonl", "items.jsonl+x"): data for name, data in entries_of(path).items()}
+    zipped(path, entries, honest=False)
+    path.write_bytes(path.read_bytes().replace(b"items.jsonl+x", b"items.jsonl\0x"))
     assert "no part of an archive" in refusal(path).problem
 
 
@@ -165,13 +176,14 @@ def test_an_entry_that_is_no_plain_file_is_refused(
     assert problem in error.problem
 
 
+@pytest.mark.parametrize("name", ["items.jsonl", "manifest.json"])
 @pytest.mark.parametrize("by", [-30, 1, 10, 10**6])
-def test_entries_that_overlap_or_lie_outside_are_refused(by: int, path: Path) -> None:
+def test_entries_that_overlap_or_lie_outside_are_refused(by: int, name: str, path: Path) -> None:
     data = path.read_bytes()
-    packed, offset = struct.unpack_from("<L18xL", data, record_of(data, "items.jsonl") + PACKED[0])
+    packed, offset = struct.unpack_from("<L18xL", data, record_of(data, name) + PACKED[0])
     for change in ((PACKED, packed + by), (OFFSET, offset + by)):
         path.write_bytes(data)
-        assert "damaged" in refusal(patched(path, "items.jsonl", change)).problem
+        assert "damaged" in refusal(patched(path, name, change)).problem
     path.write_bytes(data)
     first = struct.unpack_from("<L", data, record_of(data, "messages.jsonl") + OFFSET[0])[0]
     assert "overlap" in refusal(patched(path, "items.jsonl", (OFFSET, first))).problem

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import CommandLine, Ran
+from memreader import Memory
 from memreader.cli.chats import Chat, chats_in, spoken
 from memreader.cli.paths import find_files
 from memreader.embedding import MiniLMEmbedder
-from memreader.errors import InputError
+from memreader.errors import InputError, StoreBusyError
 
 HI = {"role": "user", "content": "Hi, I live in Bonn."}
 NICE = {"role": "assistant", "content": "Nice."}
@@ -330,6 +331,26 @@ class TestWhatFails:
         assert ran.code == 1
         assert "--max-mb" in ran.err
         assert cli.fine("add", "chat.json").out.startswith("100 memories")
+
+    def test_a_store_that_fails_ends_it_at_once(self, cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+        def add(*arguments: object, **options: object) -> None:
+            raise StoreBusyError(path="memory.db", timeout_s=30)
+
+        monkeypatch.setattr(Memory, "add", add)
+        written("d/a.md", "A note.")
+        written("d/b.md", "A note.")
+        ran = cli("add", "d")
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err.startswith("memreader add: memory.db was locked")
+        assert ran.err.count("\n") == 1
+
+    def test_the_store_itself_is_not_added(self, cli: CommandLine) -> None:
+        cli.fine("add", "-", stdin="I like tea.")
+        ran = cli("add", cli.store)
+        assert ran.code == 1
+        assert "this is the store itself" in ran.err
+        cli.fine("add", "..")
+        assert memories(cli) == ["user: I like tea."]
 
     def test_a_pipe_is_not_waited_for(self, cli: CommandLine) -> None:
         os.mkfifo("pipe.json")

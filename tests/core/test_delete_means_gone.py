@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ OLD, NEW = "My oldvrenk was here.", "My newkrell is here."
 DOCUMENT = "The docsprunk of 驫鱻麤 is in chapter one."
 NOTE = "A notewimble by hand."
 IN_MESSAGE = {"zyxquorble", "龘靐齉爩", "wendelquist", "infomarg", "标签籲", "rawplunk"}
+IN_OTHERS_TOO = {"infomarg", "标签籲"}
 IN_UPDATED = {"oldvrenk", "newkrell", "entivox", "relvax"}
 IN_DOCUMENT, IN_NOTE = {"docsprunk", "驫鱻麤"}, {"notewimble", "backplonk"}
 EVERYTHING = IN_MESSAGE | IN_UPDATED | IN_DOCUMENT | IN_NOTE
@@ -126,7 +128,7 @@ WAYS: dict[str, tuple[Deletion, set[str], list[int]]] = {
     "delete": (delete_everything, EVERYTHING, [0, 1, 2, 3, 4]),
     "delete, half reindexed": (delete_interrupted, EVERYTHING, [0, 1, 2, 3, 4]),
     "delete_by_source, message": (
-        lambda memory, *_: memory.delete_by_source(user_id=OWNER, message_id="m1"), IN_MESSAGE - {"infomarg", "标签籲"}, [0]
+        lambda memory, *_: memory.delete_by_source(user_id=OWNER, message_id="m1"), IN_MESSAGE - IN_OTHERS_TOO, [0]
     ),
     "delete_by_source, updated message": (
         lambda memory, *_: memory.delete_by_source(user_id=OWNER, message_id="m2"), IN_UPDATED, [1, 2]
@@ -146,7 +148,7 @@ WAYS: dict[str, tuple[Deletion, set[str], list[int]]] = {
     ),
     "changed file": (change_file, IN_DOCUMENT, [3]),
     "emptied file": (empty_file, IN_DOCUMENT, [3]),
-    "edited message": (edit, IN_MESSAGE - {"infomarg", "标签籲"}, [0]),
+    "edited message": (edit, IN_MESSAGE - IN_OTHERS_TOO, [0]),
     "replaced and deleted": (replace_and_delete, IN_NOTE, [4]),
 }  # fmt: skip
 
@@ -166,13 +168,15 @@ def test_what_is_deleted_is_in_no_file(memory: Memory, file: Path, way: str) -> 
     assert len(memory.get_all(user_id="ben")) == 120
 
 
-@pytest.mark.parametrize("way", ["delete", "delete_by_source", "delete_all", "changed file", "edited message", "in part"])
+@pytest.mark.parametrize(
+    "way", ["delete", "delete_by_source", "delete_all", "changed file", "edited message", "in part"]
+)
 def test_closing_purges(tmp_path: Path, file: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     file.parent.mkdir()
     with open_it(tmp_path / "mem") as memory:
         ids = fill(memory, file)
         # As if another had been reading when the deletion wanted to purge.
-        monkeypatch.setattr(memory._store._upkeep, "purge", lambda timeout_s: None)
+        monkeypatch.setattr(memory._store._indexes.upkeep, "purge", lambda timeout_s: None)
         if way == "delete":
             memory.delete(list(ids.values()), user_id=OWNER)
         elif way == "delete_by_source":
@@ -188,7 +192,12 @@ def test_closing_purges(tmp_path: Path, file: Path, way: str, monkeypatch: pytes
             memory.delete(ids[DOCUMENT], user_id=OWNER)
         assert memory.admin.stats().purge_due
         monkeypatch.undo()
-    words = {"changed file": IN_DOCUMENT, "in part": IN_DOCUMENT, "delete_all": EVERYTHING | {OWNER}, "delete": EVERYTHING}
+    words = {
+        "changed file": IN_DOCUMENT,
+        "in part": IN_DOCUMENT,
+        "delete_all": EVERYTHING | {OWNER},
+        "delete": EVERYTHING,
+    }
     assert left_of(tmp_path / "mem", words.get(way, {"zyxquorble", "龘靐齉爩", "rawplunk"})) == set()
 
 
@@ -266,7 +275,10 @@ def end(process: subprocess.Popen[str]) -> None:
     process.stdout.close()
 
 
-def test_a_reader_in_another_process_is_named_and_waited_for(memory: Memory, file: Path) -> None:
+def test_a_reader_in_another_process_is_named_and_waited_for(
+    memory: Memory, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Store, "purge", partialmethod(Store.purge, timeout_s=0.3))
     fill(memory, file)
     reader = start(READER, memory.folder)
     try:
@@ -285,11 +297,6 @@ def test_a_reader_in_another_process_is_named_and_waited_for(memory: Memory, fil
     finally:
         end(reader)
 
-
-SEARCHER = """
-import sys
-sys.path[:0] = [sys.argv[1] + "/../../support"]
-"""
 
 KILLED = """
 import sys

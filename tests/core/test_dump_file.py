@@ -146,6 +146,13 @@ def test_memos_s_dump_is_loaded_with_everything_in_it() -> None:
     assert (words.type, words.content) == ("doc", "As she said at dinner.")
 
 
+def test_nothing_in_info_gives_way_to_a_field_that_is_not_ours(tmp_path: Path) -> None:
+    written(tmp_path, [own(one=True, two=2, info={"one": 1, "two": 2, "metadata.one": 3})])
+    info = read_dump(tmp_path)[0].metadata.info
+    assert info == {"one": 1, "two": 2, "metadata.one": 3, "metadata.metadata.one": True}
+    assert info["one"] is not True
+
+
 def test_a_memory_without_an_id_has_the_same_one_every_time(tmp_path: Path) -> None:
     raw = [{"memory": "yes"}, {"memory": "yes"}, {"memory": "yes", "metadata": {"user_id": "ana"}}, {"memory": "no"}]
     written(tmp_path, raw)

@@ -91,6 +91,10 @@ def test_a_percentage_without_its_scale_names_the_remedy() -> None:
 def test_a_confidence_off_the_scale_is_refused(confidence: Any, scale: float, remedy: str, tmp_path: Path) -> None:
     error = refusal(tmp_path, [own(), own("b", confidence=confidence)], confidence_scale=scale)
     assert error.where == "[1].metadata.confidence"
+    assert (
+        error.problem.endswith(f"is not between 0 and {scale}, which confidence_scale says")
+        or "is a number" in error.problem
+    )
     assert remedy in error.remedy
 
 

@@ -14,10 +14,14 @@ from memreader.errors import (
     DocumentError,
     EmbedderMismatchError,
     InputError,
+    ItemExistsError,
+    ItemNotFoundError,
     LooksLikePathError,
     MemReaderError,
     MissingExtraError,
     ModelRequiredError,
+    ReindexInterruptedError,
+    SourceExistsError,
     StoreBusyError,
     StoreClosedError,
     StoreCorruptError,
@@ -41,7 +45,7 @@ EXAMPLES: list[tuple[MemReaderError, type[Exception], dict[str, object], str]] =
         "pip install 'llm-memreader[documents]'",
     ),
     (DimensionMismatchError(expected=384, got=768), ValueError, {"expected": 384, "got": 768}, "768"),
-    (EmbedderMismatchError(stored="a", given="b"), ValueError, {"stored": "a", "given": "b"}, "new store"),
+    (EmbedderMismatchError(stored="a", given="b"), ValueError, {"stored": "a", "given": "b"}, "reindex=True"),
     (
         TokenizerNotFoundError(encoding="gpt2", looked_in=["here"]),
         LookupError,
@@ -52,6 +56,15 @@ EXAMPLES: list[tuple[MemReaderError, type[Exception], dict[str, object], str]] =
     (StoreVersionError(path="m", found=2, known=1), ValueError, {"found": 2, "known": 1}, "Install"),
     (StoreCorruptError(path="m", detail="d"), ValueError, {"path": "m", "detail": "d"}, "another folder"),
     (StoreClosedError(), RuntimeError, {}, "Memory.open"),
+    (ItemExistsError(item_id="a"), ValueError, {"item_id": "a"}, "on_conflict='skip'"),
+    (ItemNotFoundError(item_id="a"), LookupError, {"item_id": "a"}, "get_all()"),
+    (
+        SourceExistsError(kind="message", place="s[0]"),
+        ValueError,
+        {"kind": "message", "place": "s[0]"},
+        "on_conflict='replace'",
+    ),
+    (ReindexInterruptedError(), RuntimeError, {}, "start again"),
 ]
 
 

@@ -247,6 +247,55 @@ assert ended(in_child(lambda: write("later"))) == 0 and count("later") == 1
     )
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs a list of this process's open files")
+@pytest.mark.parametrize(
+    "holder",
+    [
+        "with database.reading() as db: kept = db.execute('SELECT * FROM meta, sqlite_master'); kept.fetchone()",
+        "import sqlite3; kept = sqlite3.connect(database.path); kept.execute('SELECT * FROM meta').fetchall()",
+        "kept = Database(folder).snapshot(); kept.__enter__()",
+    ],
+    ids=["a cursor", "a connection of somebody else", "another object"],
+)
+def test_whatever_keeps_the_file_open_in_the_parent_makes_the_child_refuse_it(tmp_path: Path, holder: str) -> None:
+    run(
+        f"""
+write("before")
+{holder}
+def child():
+    refuses(lambda: write("child"))
+    refuses(lambda: Database(folder))
+assert ended(in_child(child)) == 0
+write("parent")
+if hasattr(kept, "__exit__"): kept.__exit__(None, None, None)
+del kept
+gc.collect()
+assert ended(in_child(lambda: write("later child"))) == 0
+assert count("later child") == count("parent") == 1
+""",
+        tmp_path,
+    )
+
+
+def test_two_objects_of_one_file_are_both_fine_in_a_child(tmp_path: Path) -> None:
+    run(
+        """
+other = Database(folder)
+write("a"); write("b", other)
+assert database.purge() == other.purge() == ""
+def child():
+    write("child"); write("other child", other)
+    assert database.purge() == ""
+for _ in range(3):
+    assert ended(in_child(child if count("child") == 0 else lambda: count("*", other))) == 0
+assert count("*child", other) == 2
+other.close()
+assert ended(in_child(lambda: write("last"))) == 0 and count("last") == 1
+""",
+        tmp_path,
+    )
+
+
 def test_a_thread_that_waits_for_another_process_holds_no_fork_up(tmp_path: Path) -> None:
     run(
         """

@@ -19,14 +19,19 @@ from memreader.memory import Memory
 from memreader.testing import HashEmbedder
 from memreader.types import Vectors
 
-CHAT = [{"role": "user", "content": "I like tea.", "id": "m1"}, {"role": "user", "content": "我住在上海。", "name": "Ana"}]
+CHAT = [
+    {"role": "user", "content": "I like tea.", "id": "m1"},
+    {"role": "user", "content": "我住在上海。", "name": "Ana"},
+]
 
 
 def filled(memory: Memory, user_id: str = "ana") -> list[TextualMemoryItem]:
     """Add items of many kinds and return them."""
     report = memory.add(CHAT, user_id=user_id, session_id="s", agent_id="g", tags=["x"], metadata={"n": [1, None]})
     memory.add(["A text. " * 300], type="doc", user_id=user_id)
-    memory.add({"id": "given", "memory": "By hand.", "metadata": {"entities": ["Ana"], "confidence": 0.5}}, user_id=user_id)
+    memory.add(
+        {"id": "given", "memory": "By hand.", "metadata": {"entities": ["Ana"], "confidence": 0.5}}, user_id=user_id
+    )
     memory.update(report.added[0], "I like coffee.", user_id=user_id)
     return memory.get_all(user_id=user_id)
 
@@ -143,7 +148,7 @@ def test_a_file_name_leads_nowhere_else(memory: Memory, tmp_path: Path, name: st
 def test_a_file_over_the_limit_is_refused(tmp_path: Path) -> None:
     write(tmp_path, *(own(f"i{n}", "words " * 50) for n in range(50)))
     with Memory.in_memory(embedder=HashEmbedder(), max_input_mb=0.01) as memory:
-        with pytest.raises(ArchiveError, match="0.01"):
+        with pytest.raises(ArchiveError, match=r"max_mb=0\.01"):
             memory.load(tmp_path, user_id="ana")
         assert memory.get_all(user_id="ana") == []
 

@@ -193,7 +193,9 @@ def admin_export(call: Stranger, owner: Owner) -> None:
     report = call.on(owner.memory.admin, "export", file, user_id=call.name)
     assert (report.users, set(report.counts.values())) == ((), {0})
     with zipfile.ZipFile(file) as archive:
-        assert not any(b"zyxquorble" in archive.read(name) or b"ana" in archive.read(name) for name in archive.namelist())
+        assert not any(
+            b"zyxquorble" in archive.read(name) or b"ana" in archive.read(name) for name in archive.namelist()
+        )
 
 
 def admin_import_(call: Stranger, owner: Owner) -> None:

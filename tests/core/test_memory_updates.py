@@ -103,7 +103,9 @@ def test_only_other_words_are_embedded_anew() -> None:
         assert Counting.texts == ["I like coffee."]
 
 
-@pytest.mark.parametrize("patch", ["user: I like tea.", {}, {"metadata": {}}, {"version": 7, "updated_at": "2020-01-01"}])
+@pytest.mark.parametrize(
+    "patch", ["user: I like tea.", {}, {"metadata": {}}, {"version": 7, "updated_at": "2020-01-01"}]
+)
 def test_no_change_is_no_version(memory: Memory, tea: str, patch: Any) -> None:
     before = memory.get(tea, user_id="ana")
     assert memory.update(tea, patch, user_id="ana") == before == memory.get(tea, user_id="ana")
@@ -254,11 +256,13 @@ def test_an_item_that_is_deleted_while_it_is_updated_stays_deleted(memory: Memor
 
 
 class Broken(HashEmbedder):
-    """Gives something that is no vector for words about coffee."""
+    """Gives something that is no vector for words about coffee, and nothing for words about juice."""
 
     __slots__ = ()
 
     def embed(self, texts: Any) -> Vectors:
+        if "juice" in texts[0]:
+            raise RuntimeError("no juice")
         vectors = HashEmbedder.embed(self, texts)
         return np.full_like(vectors, np.nan) if "coffee" in texts[0] else vectors
 
@@ -266,8 +270,9 @@ class Broken(HashEmbedder):
 def test_words_that_cannot_be_embedded_change_nothing() -> None:
     with Memory.in_memory(embedder=Broken()) as memory:
         (tea,) = memory.add("I like tea.", user_id="ana").added
-        with pytest.raises(InvalidVectorsError):
-            memory.update(tea, "I like coffee.", user_id="ana")
+        for drink, problem in (("coffee", "not finite"), ("juice", "stays as it was")):
+            with pytest.raises(InvalidVectorsError, match=problem):
+                memory.update(tea, f"I like {drink}.", user_id="ana")
         assert words(memory) == ["user: I like tea."]
 
 

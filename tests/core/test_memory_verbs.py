@@ -93,7 +93,7 @@ def test_a_day_of_the_store(memory: Memory, call: Call, tmp_path: Path) -> None:
     assert memory.search("What is my cat called?", user_id="ben")[0].item.memory == "user: My cat is called Biscuit."
 
 
-QUICK = {"open", "in_memory", "close", "scoped", "warm_up", "normalized", "time_of", "tools", "fine_transfer_simple_mem"}
+QUICK = set("open in_memory close scoped warm_up normalized time_of tools fine_transfer_simple_mem".split())
 """What is done once, or never waits: it has no async twin."""
 
 

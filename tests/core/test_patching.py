@@ -37,9 +37,7 @@ def test_a_text_is_the_new_words() -> None:
         {"memory": "likes coffee", "tags": ["bean"], "confidence": 0.5},
         {"memory": "likes coffee", "tags": ["bean"], "metadata": {"confidence": 0.5}},
         {"id": "a", "memory": "likes coffee", "metadata": TextualMemoryMetadata(tags=["bean"], confidence=0.5)},
-        TextualMemoryItem(
-            id="a", memory="likes coffee", metadata=TextualMemoryMetadata(tags=["bean"], confidence=0.5)
-        ),
+        TextualMemoryItem(id="a", memory="likes coffee", metadata=TextualMemoryMetadata(tags=["bean"], confidence=0.5)),
         TextualMemoryItem(memory="likes coffee", metadata=TextualMemoryMetadata(tags=["bean"], confidence=0.5)),
     ],
     ids=["nested", "flat", "both", "metadata object", "item", "item without an id"],
@@ -72,7 +70,8 @@ def test_the_version_is_one_higher_and_the_time_is_now() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("created_at", "2020-01-01"), ("version", 99), ("updated_at", "2020-01-01"), ("embedding", [1.0])]
+    ("field", "value"),
+    [("created_at", "2020-01-01"), ("version", 99), ("updated_at", "2020-01-01"), ("embedding", [1.0])],
 )
 def test_what_follows_from_its_life_is_passed_over(field: str, value: Any) -> None:
     assert field in KEPT

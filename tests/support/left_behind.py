@@ -31,7 +31,7 @@ def everything_in(folder: Path) -> bytes:
 
 
 def left_of(folder: Path, words: Iterable[str], vectors: Iterable[Vectors] = ()) -> set[str]:
-    """Those of the words, and "a vector", of which a part is in any file: in any case, and escaped as JSON does it too."""
+    """Those of the words that are in any file, in any case, escaped as in JSON too; "a vector" for any part of one."""
     data = everything_in(folder)
     lowered = data.lower()
     found = set()

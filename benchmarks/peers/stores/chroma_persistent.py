@@ -9,7 +9,9 @@ from typing import Any
 
 import chromadb  # type: ignore[import-not-found]
 from chromadb.config import Settings  # type: ignore[import-not-found]
-from harness import Found, Row, Vector, main
+
+from benchmarks.peers.stores.harness import main
+from benchmarks.peers.stores.rows import Found, Row, Vector
 
 
 class ChromaPersistent:

@@ -10,7 +10,9 @@ from typing import Any
 
 import lancedb  # type: ignore[import-not-found]
 import pyarrow as pa  # type: ignore[import-not-found]
-from harness import DIMENSION, Found, Row, Vector, main
+
+from benchmarks.peers.stores.harness import main
+from benchmarks.peers.stores.rows import DIMENSION, Found, Row, Vector
 
 
 class LanceTable:

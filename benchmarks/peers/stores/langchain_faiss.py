@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import faiss  # type: ignore[import-untyped]
-from harness import DIMENSION, Found, Row, UnsupportedError, Vector, main
 from langchain_community.docstore.in_memory import InMemoryDocstore  # type: ignore[import-not-found,unused-ignore]
 from langchain_community.vectorstores import FAISS  # type: ignore[import-not-found,unused-ignore]
 from langchain_core.embeddings import DeterministicFakeEmbedding
+
+from benchmarks.peers.stores.harness import UnsupportedError, main
+from benchmarks.peers.stores.rows import DIMENSION, Found, Row, Vector
 
 
 class LangChainFaiss:

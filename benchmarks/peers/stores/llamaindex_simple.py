@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness import DIMENSION, Found, Row, Vector, main
 from llama_index.core import MockEmbedding, QueryBundle, StorageContext, VectorStoreIndex, load_index_from_storage
 from llama_index.core.schema import TextNode
 from llama_index.core.vector_stores import ExactMatchFilter, MetadataFilters
+
+from benchmarks.peers.stores.harness import main
+from benchmarks.peers.stores.rows import DIMENSION, Found, Row, Vector
 
 
 class LlamaIndexSimple:

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import DIMENSION, Found, Row, Vector, main
 from mem0 import Memory  # type: ignore[import-not-found]
+
+from benchmarks.peers.stores.harness import main
+from benchmarks.peers.stores.rows import DIMENSION, Found, Row, Vector
 
 
 class LookUp:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from uuid import NAMESPACE_OID, uuid5
 
-from harness import DIMENSION, Found, Row, Vector, main
 from qdrant_client import QdrantClient, models  # type: ignore[import-not-found]
+
+from benchmarks.peers.stores.harness import main
+from benchmarks.peers.stores.rows import DIMENSION, Found, Row, Vector
 
 
 class QdrantLocal:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import faiss  # type: ignore[import-untyped]
 import numpy as np
-from harness import DIMENSION, Found, Row, UnsupportedError, Vector, main
+
+from benchmarks.peers.stores.harness import UnsupportedError, main
+from benchmarks.peers.stores.rows import DIMENSION, Found, Row, Vector
 
 
 class RawFaiss:

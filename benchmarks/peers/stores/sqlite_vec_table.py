@@ -8,7 +8,9 @@ from pathlib import Path
 
 import apsw  # type: ignore[import-not-found]
 import sqlite_vec  # type: ignore[import-not-found]
-from harness import DIMENSION, Found, Row, Vector, main
+
+from benchmarks.peers.stores.harness import main
+from benchmarks.peers.stores.rows import DIMENSION, Found, Row, Vector
 
 
 class SqliteVecTable:

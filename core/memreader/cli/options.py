@@ -29,11 +29,11 @@ def checked_label(value: str | None) -> str | None:
     return value
 
 
-def checked_tags(values: list[str] | None) -> list[str] | None:
+def checked_tags(values: list[str] | None) -> list[str]:
     """Return tags; a blank one is wrong usage."""
     for value in values or ():
         checked_label(value)
-    return values
+    return list(values or ())
 
 
 def checked_time(value: str | None) -> str | None:

@@ -116,7 +116,11 @@ def _exit_code(arguments: Sequence[str]) -> int:
     except UsageProblem as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "memreader"
-        misused(getattr(error, "format_message", error.__str__)(), command)
+        problem = getattr(error, "format_message", error.__str__)().rstrip(".")
+        variable = getattr(getattr(error, "param", None), "envvar", None)
+        if variable and variable not in problem:  # newer typers say it themselves
+            problem += f" (env var: '{variable}')"
+        misused(problem, command)
         return int(getattr(error, "exit_code", WRONG_USE))
     except typer.Abort:
         return INTERRUPTED

@@ -35,15 +35,17 @@ class Bars:
             TimeLeft(),
         )
         self._shown = screen.err.is_interactive
-        self._progress = Progress(*columns, console=screen.err, transient=True, disable=not self._shown)
+        self._progress = Progress(*columns, console=screen.err, transient=True)
         self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Bars:
-        self._progress.start()
+        if self._shown:
+            self._progress.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self._progress.stop()
+        if self._shown:
+            self._progress.stop()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Move the bar of a stage; one that starts again starts from nothing."""

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from memreader.errors import NetworkFolderError, StoreCorruptError, StoreForkedError, StoreIOError
 from memreader.stores import folder as folders
 from memreader.stores import forking, schema
-from memreader.stores.failures import Translating, is_busy, of_system
+from memreader.stores.failures import GONE, Translating, is_busy, of_system
+from memreader.types import Durability
 
-Durability = Literal["process", "power"]
 Register = Callable[[sqlite3.Connection], None]
 
 # In WAL, NORMAL survives kill -9; a power cut may drop the last commits, but never damages the file.
@@ -28,8 +28,7 @@ class Connector:
     """Opens the store's file."""
 
     path: Path
-    file: tuple[int, int]
-    """Device and inode."""
+    file: forking.FileId
     durability: Durability
     register: Register | None
     timeout_s: float
@@ -73,7 +72,7 @@ class Connector:
         except FileNotFoundError:
             same = False
         if not same:
-            raise StoreIOError(path=str(self.path), detail="it was moved, replaced or deleted while it was open")
+            raise StoreIOError(path=str(self.path), detail=GONE)
 
 
 def check_durability(value: str) -> None:
@@ -96,7 +95,9 @@ def place(folder: Path) -> Path:
     path = folder.absolute() / "memory.db"
     try:
         path = folders.prepare(folder) / path.name
-        folders.create(path)
+        folders.check_files(path)
+        with Translating(path, timeout_s=0):
+            schema.create(path)
     except OSError as error:
         ours = of_system(error, path)
         if ours is None:
@@ -105,7 +106,7 @@ def place(folder: Path) -> Path:
     return path
 
 
-def identity(path: Path) -> tuple[int, int]:
+def identity(path: Path) -> forking.FileId:
     """Return what tells a file from one that took its place."""
     status = os.stat(path)
     return status.st_dev, status.st_ino
@@ -118,10 +119,10 @@ def open_first(connector: Connector) -> tuple[sqlite3.Connection, str]:
         StoreError: One of its children, see `Database`.
     """
     path = connector.path
-    if forking.is_lost(path):
+    if forking.is_lost(connector.file):
         raise StoreForkedError(path=str(path))
     with ExitStack() as undo, Translating(path, timeout_s=connector.timeout_s, opening=True):
-        schema.check_newer(path)
+        schema.check_file(path)
         connection = connector.connect()
         undo.callback(connection.close)
         migrated = schema.prepare(connection, path)

@@ -14,11 +14,12 @@ from typing import NoReturn
 from memreader.errors import StoreBusyError, StoreClosedError, StoreForkedError
 from memreader.stores import forking
 from memreader.stores.connecting import Connector, Register, check_durability, identity, open_first, place
-from memreader.stores.connecting import Durability as Durability
 from memreader.stores.failures import Translating, is_busy
 from memreader.stores.readers import Readers
 from memreader.stores.schema import SCHEMA_VERSION as SCHEMA_VERSION
-from memreader.stores.scrub import Wiper, empty_log, log_is_empty
+from memreader.stores.schema import log_is_empty
+from memreader.stores.scrub import Wiper, empty_log
+from memreader.types import Durability as Durability
 
 BUSY_TIMEOUT_S = 30.0
 POLL_S = 0.05
@@ -90,7 +91,7 @@ class Database:
             try:
                 self._give_back(use, whole=False)
             finally:
-                use.end()
+                use.inside.pop(use, None)
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -130,7 +131,7 @@ class Database:
                     try:
                         self._end(use)
                     finally:
-                        use.end()
+                        use.inside.pop(use, None)
                 if time.monotonic() > until:
                     raise StoreBusyError(path=str(self.path), timeout_s=BUSY_TIMEOUT_S)
 
@@ -174,6 +175,11 @@ class Database:
         self._on_fork.append(weakref.WeakMethod(callback))
 
     @property
+    def file(self) -> tuple[int, int]:
+        """Device and inode of the file."""
+        return self._connector.file
+
+    @property
     def is_open(self) -> bool:
         """Whether there may be connections."""
         return not self._closed or forking.has_connections(self)
@@ -189,7 +195,7 @@ class Database:
         self._lost = self._lost or lost
         if self._writer is not None:
             forking.keep_forever(self._writer)
-            if self._writing is not None and self._writing.is_mine:
+            if self._in_transaction():
                 # This thread is in the block of its transaction, and could go on to write.
                 self._writer.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
         # Its file is not closed either; and a daemon that closes all files must not find another one by its number.
@@ -220,7 +226,7 @@ class Database:
 
     def _in_transaction(self) -> bool:
         """Return whether this thread is in a transaction, given that no other can be, or may be."""
-        return self._writing is not None and self._writing.is_mine and self._writing.is_inside
+        return self._writing is not None and self._writing.is_mine
 
     def _give_back(self, use: forking.Use, *, whole: bool) -> None:
         """Give a reader's connection back, unless that was done already."""

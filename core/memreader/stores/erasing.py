@@ -79,6 +79,21 @@ class Eraser:
             self.purge_is_due()
         return ids
 
+    def delete_made_from(self, source_key: str, cause: str) -> list[str]:
+        """Delete every item made from a source, of which the caller writes another version, and return their ids.
+
+        The ledger forgets it, and what else those items were made from: no word may be left without an item.
+        """
+        query = f"SELECT items.id FROM {OF_SOURCE} WHERE source_key = ? AND user_id = ? ORDER BY items.id"
+        keys = [key for (key,) in self._db.execute(query, (source_key, self._user_id))]
+        for key in cited_with(self._db, self._user_id, source_key):
+            self._db.execute("DELETE FROM ledger WHERE user_id = ? AND source_key = ?", (self._user_id, key))
+        ids = self.delete(keys, cause=cause)
+        # The source's own words go, whether or not there was an item.
+        self.purge_is_due()
+        self._lost.clear()
+        return ids
+
     def forget(self) -> None:
         """Erase of the deleted items' sources what no other item cites.
 
@@ -196,13 +211,21 @@ def blanked(text: str, spans: Sequence[tuple[int, int]], kept: Sequence[tuple[in
 
 
 def is_blanked(rest: str, text: str) -> bool:
-    """Return whether `rest` is what blanking some of `text`, but not all of it, leaves.
+    """Return whether `rest` is what blanking a part of `text`, or nothing of it, leaves.
 
-    >>> is_blanked("    two three", "one two three"), is_blanked("one two", "one two")
+    >>> is_blanked("    two three", "one two three"), is_blanked("one two", "one ten")
     (True, False)
     """
-    changed = rest != text and len(rest) == len(text)
-    return changed and all(left in (" ", right) for left, right in zip(rest, text, strict=True))
+    return len(rest) == len(text) and all(left in (" ", right) for left, right in zip(rest, text, strict=True))
+
+
+def cited_with(db: sqlite3.Connection, user_id: str, source_key: str) -> set[str]:
+    """Return this source key and those of every other source of the user's items made from it."""
+    query = (
+        "SELECT others.source_key FROM item_sources AS mine CROSS JOIN items ON items.id = mine.item "
+        "CROSS JOIN item_sources AS others ON others.item = mine.item WHERE mine.source_key = ? AND user_id = ?"
+    )
+    return {source_key, *(key for (key,) in db.execute(query, (source_key, user_id)))}
 
 
 def drop_unmentioned(db: sqlite3.Connection, entities: Iterable[tuple[int]]) -> None:

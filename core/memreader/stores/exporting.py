@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from memreader.ports import Vectors
+from memreader.stores.facts import Facts
 from memreader.stores.sqlite_graph import relations_of
 
 PART = 4096
@@ -21,14 +22,14 @@ class Rows:
     Args:
         db: A connection inside a read transaction.
         user_id: Whose rows; None for everybody's.
-        dimension: Of the vectors.
+        facts: What the store is made for, at that moment.
     """
 
-    def __init__(self, db: sqlite3.Connection, user_id: str | None, *, dimension: int) -> None:
+    def __init__(self, db: sqlite3.Connection, user_id: str | None, facts: Facts) -> None:
         self._db = db
         self._where = "" if user_id is None else "WHERE user_id = ?"
         self._values: tuple[str, ...] = () if user_id is None else (user_id,)
-        self._dimension = dimension
+        self.facts = facts
 
     def count(self, table: str) -> int:
         """Return how many rows there will be."""
@@ -66,5 +67,5 @@ class Rows:
         query = f"SELECT embedding FROM items CROSS JOIN evidence ON item = id {self._where} ORDER BY id"
         found = self._db.execute(query, self._values)
         while part := found.fetchmany(PART):
-            vectors = np.frombuffer(b"".join(blob for (blob,) in part), "<f4").reshape(-1, self._dimension)
+            vectors = np.frombuffer(b"".join(blob for (blob,) in part), "<f4").reshape(-1, self.facts.dimension)
             yield vectors.astype(np.float32, copy=False)

@@ -21,6 +21,7 @@ from memreader.errors import (
 
 COMPANIONS = ("", "-wal", "-shm", "-journal")
 """What SQLite appends to a database's name for its files."""
+GONE = "it was moved, replaced or deleted while it was open"
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -79,7 +80,7 @@ def of_sqlite(error: sqlite3.Error, path: Path, *, timeout_s: float) -> StoreErr
     if code in _GROWING and (problem := _growing(path)) is not None and problem.errno in _NO_ROOM:
         return StoreFullError(path=name, detail=str(problem.strerror))
     if kind == sqlite3.SQLITE_READONLY and code != sqlite3.SQLITE_READONLY_DBMOVED:
-        return StoreReadOnlyError(path=name, detail=_forbidden(path) or str(error))
+        return StoreReadOnlyError(path=name, detail=forbidden(path) or str(error))
     if kind == sqlite3.SQLITE_CANTOPEN:
         return _cannot_open(error, path)
     if kind in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY):
@@ -103,21 +104,8 @@ def _code(error: sqlite3.Error) -> int:
     return getattr(error, "sqlite_errorcode", 0) or 0
 
 
-def _cannot_open(error: sqlite3.Error, path: Path) -> StoreError:
-    name, forbidden = str(path), _forbidden(path)
-    if forbidden is not None:
-        return StoreReadOnlyError(path=name, detail=forbidden)
-    if not path.exists():
-        return StoreIOError(path=name, detail="it was moved or deleted while it was open")
-    try:
-        os.close(os.open(os.devnull, os.O_RDONLY))
-    except OSError as problem:
-        return StoreIOError(path=name, detail=str(problem.strerror))
-    return StoreIOError(path=name, detail=str(error))
-
-
-def _forbidden(path: Path) -> str | None:
-    """Return what of the store this user must not use; None if nothing is known.
+def forbidden(path: Path) -> str | None:
+    """Return what of the store at `path` this user must not use; None if nothing is known.
 
     Asked without opening: closing the file by another way than SQLite's drops the locks that SQLite has on it.
     """
@@ -131,13 +119,27 @@ def _forbidden(path: Path) -> str | None:
     return None
 
 
+def _cannot_open(error: sqlite3.Error, path: Path) -> StoreError:
+    try:
+        os.stat(path)
+        problem = forbidden(path)
+        if problem is not None:
+            return StoreReadOnlyError(path=str(path), detail=problem)
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except (FileNotFoundError, NotADirectoryError):
+        return StoreIOError(path=str(path), detail=GONE)
+    except OSError as cause:
+        return of_system(cause, path) or StoreIOError(path=str(path), detail=str(cause))
+    return StoreIOError(path=str(path), detail=str(error))
+
+
 def _growing(path: Path) -> OSError | None:
-    """Return what stands against a file as large as the store's largest in its folder; None if nothing does."""
+    """Return what stands against a file a bit larger than the store's largest, in its folder; None if nothing does."""
     files = [path.with_name(path.name + suffix) for suffix in COMPANIONS]
     try:
-        size = max(file.stat().st_size for file in files if file.exists())
+        size = max((file.stat().st_size for file in files if file.exists()), default=0)
         with tempfile.TemporaryFile(dir=path.parent) as file:
-            file.seek(size)
+            file.seek(size + 2**20)
             file.write(bytes(65536))
             file.flush()
             os.fsync(file.fileno())

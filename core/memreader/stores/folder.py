@@ -8,12 +8,11 @@ import os
 import re
 import stat
 import sys
-import threading
 from dataclasses import dataclass
 from pathlib import Path, PurePath, PureWindowsPath
 
-from memreader.errors import NetworkFolderError, StoreCorruptError
-from memreader.stores.failures import COMPANIONS
+from memreader.errors import NetworkFolderError, StoreCorruptError, StoreReadOnlyError
+from memreader.stores.failures import COMPANIONS, forbidden
 
 _log = logging.getLogger(__name__)
 
@@ -27,8 +26,6 @@ NETWORK_FUSE = frozenset(
     "moosefs mount-s3 mountpoint-s3 nfs rclone s3fs seaweedfs smbnetfs sshfs webdav".split()
 )
 """The same, of those that a program serves; their type is "fuse." and one of these."""
-
-_creating = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,29 +63,20 @@ def prepare(folder: Path, mountinfo: str | None = None) -> Path:
     return real
 
 
-def create(path: Path) -> None:
-    """Make the database file, which only its owner may read, if there is none.
+def check_files(path: Path) -> None:
+    """Refuse a database that can't be one, and what can't be a file that SQLite puts beside it.
 
     Raises:
-        StoreCorruptError: It, or a file that SQLite puts beside it, is a link or a folder: what is written to a store
-            stays in its folder.
-        OSError: As the system says.
+        StoreCorruptError: One of them is a folder, or a link: what is written to a store stays in its folder.
+        StoreReadOnlyError: One of them, or the folder, must not be written to by this user.
     """
     for file in _files(path):
         if file.is_symlink() or file.is_dir():
             kind = "a link" if file.is_symlink() else "a folder"
             raise StoreCorruptError(path=str(path), detail=f"{file.name} is {kind}, not a file")
-    # One thread at a time, and only a file that is new: closing one that SQLite has open would drop its locks.
-    with _creating:
-        if path.exists():
-            return
-        try:
-            file_number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            # Another process was faster.
-            return
-        os.close(file_number)
-        tighten(path)
+    problem = forbidden(path)
+    if problem is not None:
+        raise StoreReadOnlyError(path=str(path), detail=problem)
 
 
 def tighten(path: Path) -> None:

@@ -11,21 +11,25 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Protocol, TypeAlias
 
 WAIT_S = 5.0
 """How long a fork waits for reads and writes that are under way."""
+
+FileId: TypeAlias = tuple[int, int]
+"""Device and inode."""
+
+not_sqlites: set[int] = set()
+"""Numbers of open files that are databases, but were opened by us and not by SQLite."""
 
 
 class Forkable(Protocol):
     """What has connections to a file."""
 
     @property
-    def path(self) -> Path:
+    def file(self) -> FileId:
         """The file."""
         ...
 
@@ -48,67 +52,58 @@ class Forkable(Protocol):
 
 
 class Use:
-    """One use of something by this thread: `try: use.begin() ... finally: use.end()`.
+    """One use of something by this thread: `try: use.begin() ... finally: use.inside.pop(use, None)`.
 
-    Forks wait for its end, and its begin for a fork that is under way. A thread that is inside already never waits; so
-    don't wait inside for another thread that may be about to begin.
+    That is the end as long as no line of Python runs for it, at which Ctrl-C could come. Forks wait for it; and `begin`
+    for a fork that is under way, but not in a thread that is inside already. So don't wait inside for another thread
+    that may be about to begin.
     """
 
-    __slots__ = ("_gate", "_outer", "_thread", "connection", "end", "one")
+    __slots__ = ("_thread", "connection", "inside", "one")
 
     def __init__(self, one: Forkable) -> None:
         self.one = one
         self.connection: object = None
         """What is in use, if a child must never close it."""
-        self._gate = _gate
+        self.inside = _gate.inside
         self._thread = threading.get_ident()
-        self._outer = outer = _gate.inside.get(self._thread, ())
-        # It has no line of Python, at the begin of which Ctrl-C could still come. Harmless if it never began.
-        self.end: Callable[[], object] = (
-            partial(_gate.inside.__setitem__, self._thread, outer)
-            if outer
-            else partial(_gate.inside.pop, self._thread, None)
-        )
 
     def begin(self) -> None:
         """Come in."""
-        gate = self._gate
-        gate.inside[self._thread] = (*self._outer, self)
-        if gate.forker is not None and not self._outer:
+        gate = _gate
+        self.inside[self] = self._thread
+        if gate.forker is not None and list(self.inside.values()).count(self._thread) == 1:
             while gate.forker not in (None, self._thread):
-                self.end()
+                self.inside.pop(self, None)
                 gate.opened.wait()
                 # Said before it is looked: a fork that begins in between sees it.
-                gate.inside[self._thread] = (self,)
+                self.inside[self] = self._thread
 
     @property
     def is_mine(self) -> bool:
-        """Whether it is this thread's."""
-        return self._thread == threading.get_ident()
-
-    @property
-    def is_inside(self) -> bool:
-        """Whether it began and did not end, in this process."""
-        return self in _gate.inside.get(self._thread, ())
+        """Whether it is this thread's, and did not end."""
+        return self._thread == threading.get_ident() and self in self.inside
 
     @property
     def is_inherited(self) -> bool:
         """Whether it began before this process was forked."""
-        return self._gate is not _gate
+        return self.inside is not _gate.inside
 
 
 class _Gate:
     """Lets threads in and out, and keeps them out while one forks."""
 
     def __init__(self) -> None:
-        self.inside: dict[int, tuple[Use, ...]] = {}
-        """Thread -> its uses."""
+        self.inside: dict[Use, int] = {}
+        """Use -> its thread."""
         self.forker: int | None = None
         self.opened = threading.Event()
         self.forking = threading.Lock()
         self.known: list[weakref.ref[Forkable]] = []
-        self.lost: set[tuple[int, int]] = set()
-        """Files that must not be used in this process, by device and inode."""
+        self.lost: set[FileId] = set()
+        """Files that must not be used in this process."""
+        self.left_open: set[FileId] = set()
+        """Files that were open to SQLite, by whomever, in the moment of the last fork."""
 
     def alive(self) -> list[Forkable]:
         """Return all that may have connections."""
@@ -117,7 +112,7 @@ class _Gate:
     def used_by_others(self) -> set[Forkable]:
         """Return what threads other than this one are using."""
         me = threading.get_ident()
-        return {use.one for thread, uses in list(self.inside.items()) if thread != me for use in uses}
+        return {use.one for use, thread in list(self.inside.items()) if thread != me}
 
 
 _gate = _Gate()
@@ -144,26 +139,22 @@ def using(one: Forkable) -> Iterator[Use]:
         use.begin()
         yield use
     finally:
-        use.end()
+        use.inside.pop(use, None)
 
 
-def is_lost(path: Path) -> bool:
-    """Return whether the file was in use when this process was forked."""
-    if not _gate.lost:
-        return False
-    status = path.stat()
-    return (status.st_dev, status.st_ino) in _gate.lost
+def is_lost(file: FileId) -> bool:
+    """Return whether the file was in use when this process was forked, and must not be used in it."""
+    return file in _gate.lost
 
 
 def has_connections(one: Forkable) -> bool:
     """Return whether a connection of its is in use, by any thread."""
-    uses = [use for uses in list(_gate.inside.values()) for use in uses]
-    return any(use.one is one and use.connection is not None for use in uses)
+    return any(use.one is one and use.connection is not None for use in list(_gate.inside))
 
 
 def same_file(one: Forkable) -> list[Forkable]:
     """Return who else in this process may have connections to the file of `one`."""
-    return [other for other in _gate.alive() if other is not one and other.is_open and other.path == one.path]
+    return [other for other in _gate.alive() if other is not one and other.is_open and other.file == one.file]
 
 
 def keep_forever(thing: object) -> None:
@@ -184,6 +175,7 @@ def _before() -> None:
     busy = gate.used_by_others()
     for one in gate.alive():
         one.before_fork(busy=one in busy)
+    gate.left_open = _open_files()
 
 
 def _after_in_parent() -> None:
@@ -196,24 +188,29 @@ def _after_in_child() -> None:
     global _gate, _registering
     old, _gate = _gate, _Gate()
     _registering = threading.Lock()
-    _gate.known, _gate.lost = old.known, old.lost
-    uses = [use for uses in old.inside.values() for use in uses]
-    for use in uses:
+    _gate.known = old.known
+    in_use = {use.one.file for use in old.inside}
+    _gate.lost = old.lost | {one.file for one in old.alive() if one.file in in_use | old.left_open}
+    for use in old.inside:
         # Closing it would write to the file on behalf of the parent.
         keep_forever(use.connection)
-    in_use = {use.one for use in uses}
     for one in old.alive():
-        if one in in_use:
-            _lose(one.path)
-        one.after_fork(lost=one in in_use)
+        one.after_fork(lost=is_lost(one.file))
     for one in old.alive():
         one.tell_forked()
 
 
-def _lose(path: Path) -> None:
-    try:
-        status = path.stat()
-    except OSError:
-        # Deleted: nobody can open it any more.
-        return
-    _gate.lost.add((status.st_dev, status.st_ino))
+def _open_files() -> set[FileId]:
+    """Return the files that this process has open, as far as the system tells, but for those of `not_sqlites`.
+
+    A closed connection stays open as long as a cursor of it lives, in the frames of an exception for example.
+    """
+    folder = next((path for path in ("/proc/self/fd", "/dev/fd") if os.path.isdir(path)), None)
+    found: set[FileId] = set()
+    for name in os.listdir(folder) if folder is not None else ():
+        number = int(name)
+        if number not in not_sqlites:
+            with suppress(OSError):
+                status = os.fstat(number)
+                found.add((status.st_dev, status.st_ino))
+    return found

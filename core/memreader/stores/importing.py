@@ -7,12 +7,12 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from memreader.errors import ItemExistsError
+from memreader.errors import DimensionMismatchError, ItemExistsError, SourceExistsError
 from memreader.items import TextualMemoryItem
 from memreader.ports import Vectors
 from memreader.records import ItemRecord
 from memreader.stores.changes import ChangeNumbers
-from memreader.stores.erasing import OF_SOURCE, Eraser
+from memreader.stores.erasing import Eraser
 from memreader.stores.inserting import insert_item
 from memreader.stores.rows import metadata_json
 
@@ -23,6 +23,8 @@ MESSAGE = (
 DOCUMENT = (
     "doc_key", "source_key", "doc_path", "sha256", "media_type", "title", "page_starts", "context", "doc_time", "text",
 )  # fmt: skip
+FARTHEST = 2**53
+"""Position above which none is taken over: no session is so long, and the next ones must still be numbers."""
 
 
 class Importer:
@@ -31,72 +33,103 @@ class Importer:
     Args:
         db: Inside a transaction.
         numbers: Of that transaction.
-        on_conflict: What an item or a source that is there already does: "error" raises, "skip" keeps what is there,
-            "replace" takes what comes in.
+        on_conflict: What an item that is there already does, or a source that is there in other words: "error" raises,
+            "skip" keeps what is there, "replace" takes what comes in. A source of which either side deleted a part is
+            no conflict: it becomes whole again.
+        dimension: Of the store's vectors.
     """
 
-    def __init__(self, db: sqlite3.Connection, numbers: ChangeNumbers, *, on_conflict: str) -> None:
+    def __init__(self, db: sqlite3.Connection, numbers: ChangeNumbers, *, on_conflict: str, dimension: int) -> None:
         self._db = db
         self._numbers = numbers
         self._on_conflict = on_conflict
+        self._dimension = dimension
         self._moved: dict[tuple[str, str, int], int] = {}
+        self._crowded: set[tuple[str, str]] = set()
+        """Sessions of which a message did not get its place: those after it must not come before it."""
         self._left_out: set[tuple[str, str]] = set()
-        self._taken: set[tuple[str, str]] = set()
+        """Sources that were not taken in, and those of items that were not because of them."""
+        self._taken: dict[tuple[str, str], bool] = {}
+        """Whether an item was taken in."""
         self.added = self.existing = self.replaced = 0
 
     def message(self, row: Mapping[str, Any]) -> None:
-        """Take a message in, at its position if that is free, else at the end of the session."""
+        """Take a message in, at its position if that is free, else at the end of the session.
+
+        Raises:
+            SourceExistsError: It is there in other words, and on_conflict is "error".
+        """
         db, user_id, session = self._db, row["user_id"], row["session_id"]
-        query = "SELECT id, position, deleted FROM messages WHERE user_id = ? AND source_key = ?"
+        query = "SELECT id, position, digest, deleted, content FROM messages WHERE user_id = ? AND source_key = ?"
         kept = db.execute(query, (user_id, row["source_key"])).fetchone()
         if kept is None:
             position = self._free_position(user_id, session, row["position"])
-        else:
-            number, position, deleted = kept
-            if row["deleted"] or not (deleted or self._on_conflict == "replace"):
-                self._place(row, position)
-                return
-            db.execute("DELETE FROM messages WHERE id = ?", (number,))
+            self._place(row, position)
+            marks = ", ".join("?" * (len(MESSAGE) + 2))
+            query = f"INSERT INTO messages (user_id, position, {', '.join(MESSAGE)}) VALUES ({marks})"
+            db.execute(query, (user_id, position, *(row[name] for name in MESSAGE)))
+            return
+        number, position, digest, deleted, content = kept
         self._place(row, position)
-        marks = ", ".join("?" * (len(MESSAGE) + 2))
-        query = f"INSERT INTO messages (user_id, position, {', '.join(MESSAGE)}) VALUES ({marks})"
-        db.execute(query, (user_id, position, *(row[name] for name in MESSAGE)))
+        if row["deleted"]:
+            return
+        words = row["content"]
+        if not deleted:
+            same = digest == row["digest"]
+            found = content if same and digest else None if digest and row["digest"] else merged(content, words)
+            if found is None and not self._is_to_replace("message", row, row["source_key"]):
+                return
+            if found == content and (self._on_conflict != "replace" or not row["digest"]):
+                return
+            words = words if found is None else found
+        # Where it is here: the session is part of the source key.
+        names = [name for name in MESSAGE if name not in ("session_id", "source_key")]
+        values = [words if name == "content" else row[name] for name in names]
+        db.execute(f"UPDATE messages SET {' = ?, '.join(names)} = ? WHERE id = ?", (*values, number))
 
     def document(self, row: Mapping[str, Any]) -> None:
-        """Take a document in. Of one that is there in other bytes, only one stays, with its items."""
+        """Take a document in. Of one that is there in other words, only one stays, with its items.
+
+        Raises:
+            SourceExistsError: It is there in other words, and on_conflict is "error".
+        """
         db, user_id = self._db, row["user_id"]
-        query = "SELECT source_key FROM documents WHERE user_id = ? AND doc_key = ?"
+        query = "SELECT source_key, text FROM documents WHERE user_id = ? AND doc_key = ?"
         kept = db.execute(query, (user_id, row["doc_key"])).fetchone()
-        if kept and kept[0] != row["source_key"]:
-            if self._on_conflict != "replace":
-                self._left_out.add((user_id, row["source_key"]))
+        words = row["text"]
+        if kept:
+            source_key, text = kept
+            found = merged(text, words) if source_key == row["source_key"] else None
+            if found is None and not self._is_to_replace("document", row, source_key):
                 return
-            query = f"SELECT items.id FROM {OF_SOURCE} WHERE source_key = ? AND user_id = ? ORDER BY items.id"
-            keys = [key for (key,) in db.execute(query, (kept[0], user_id))]
-            eraser = Eraser(db, user_id, self._numbers)
-            eraser.delete(keys, cause="the document changed")
-            eraser.forget()
-        if kept and kept[0] == row["source_key"] and self._on_conflict != "replace":
-            return
+            if found == text and self._on_conflict != "replace":
+                return
+            words = words if found is None else found
         marks = ", ".join("?" * (len(DOCUMENT) + 1))
         query = f"INSERT OR REPLACE INTO documents (user_id, {', '.join(DOCUMENT)}) VALUES ({marks})"
-        db.execute(query, (user_id, *(row[name] for name in DOCUMENT)))
+        db.execute(query, (user_id, *(words if name == "text" else row[name] for name in DOCUMENT)))
 
     def item(self, row: Mapping[str, Any], item: TextualMemoryItem, vector: Vectors, terms: Mapping[int, int]) -> None:
-        """Take an item in, with what it was made from.
+        """Take an item in, with what it was made from, unless its source was left out.
 
         Raises:
             ItemExistsError: It is there, and on_conflict is "error".
+            DimensionMismatchError: The vector has another length than the store's.
         """
         db, user_id = self._db, row["user_id"]
-        if any((user_id, key) in self._left_out for key in row["source_keys"]):
-            self.existing += 1
-            return
+        if vector.shape != (self._dimension,):
+            raise DimensionMismatchError(expected=self._dimension, got=vector.shape[-1])
         kept = db.execute("SELECT id FROM items WHERE user_id = ? AND item_id = ?", (user_id, item.id)).fetchone()
+        sources = [(user_id, key) for key in row["source_keys"]]
+        no_source = not self._left_out.isdisjoint(sources)
         if kept and self._on_conflict == "error":
             raise ItemExistsError(item_id=item.id)
-        if kept and self._on_conflict == "skip":
+        if no_source or (kept and self._on_conflict == "skip"):
             self.existing += 1
+            self._taken[user_id, item.id] = False
+            if no_source:
+                # No word is left without an item: what else it was made from is to be read again.
+                self._left_out.update(sources)
             return
         if kept:
             Eraser(db, user_id, self._numbers).delete([kept[0]], cause="replaced by an import", traceless=True)
@@ -104,7 +137,7 @@ class Importer:
         relations = tuple((head, relation, tail) for head, relation, tail in row["relations"])
         record = ItemRecord(item, vector, terms, tuple(row["source_keys"]), relations=relations)
         insert_item(db, user_id, record, self._metadata(user_id, item), self._numbers.next())
-        self._taken.add((user_id, item.id))
+        self._taken[user_id, item.id] = True
         self.added += 1
 
     def read(self, row: Mapping[str, Any]) -> None:
@@ -116,27 +149,44 @@ class Importer:
     def version(self, row: Mapping[str, Any]) -> None:
         """Take in a step of an item's history, of an item that was taken in or is gone on both sides."""
         user_id, item_id = row["user_id"], row["item_id"]
-        if (user_id, item_id) not in self._taken:
+        taken = self._taken.get((user_id, item_id))
+        if taken is None:
             query = (
                 "SELECT 1 FROM items WHERE user_id = ? AND item_id = ? "
                 "UNION ALL SELECT 1 FROM history WHERE user_id = ? AND item_id = ? AND id <= ?"
             )
-            if self._db.execute(query, (user_id, item_id, user_id, item_id, self._history_before)).fetchone():
-                return
-        columns = ("version", "event", "at", "cause", "memory", "metadata")
-        query = f"INSERT INTO history (user_id, item_id, {', '.join(columns)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-        self._db.execute(query, (user_id, item_id, *(row[name] for name in columns)))
+            values = (user_id, item_id, user_id, item_id, self._history_before)
+            taken = not self._db.execute(query, values).fetchone()
+        if taken:
+            columns = ("version", "event", "at", "cause", "memory", "metadata")
+            query = f"INSERT INTO history (user_id, item_id, {', '.join(columns)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+            self._db.execute(query, (user_id, item_id, *(row[name] for name in columns)))
 
     def begin_history(self) -> None:
         """Note which steps were there before."""
         self._history_before = self._db.execute("SELECT coalesce(max(id), 0) FROM history").fetchone()[0]
 
+    def _is_to_replace(self, kind: str, row: Mapping[str, Any], kept_key: str) -> bool:
+        """Return whether a source in other words takes the place of the one here, whose items then are gone."""
+        if self._on_conflict == "error":
+            place = row["doc_path"] if kind == "document" else f"{row['session_id']}[{row['position']}]"
+            raise SourceExistsError(kind=kind, place=place)
+        if self._on_conflict == "skip":
+            self._left_out.add((row["user_id"], row["source_key"]))
+            return False
+        eraser = Eraser(self._db, row["user_id"], self._numbers)
+        self.replaced += len(eraser.delete_made_from(kept_key, "replaced by an import"))
+        return True
+
     def _free_position(self, user_id: str, session: str, wanted: int) -> int:
+        values = (user_id, session)
         query = "SELECT 1 FROM messages WHERE user_id = ? AND session_id = ? AND position = ?"
-        if not self._db.execute(query, (user_id, session, wanted)).fetchone():
+        crowded = wanted > FARTHEST or self._db.execute(query, (*values, wanted)).fetchone()
+        if values not in self._crowded and not crowded:
             return wanted
-        query = "SELECT max(position) + 1 FROM messages WHERE user_id = ? AND session_id = ?"
-        return int(self._db.execute(query, (user_id, session)).fetchone()[0])
+        self._crowded.add(values)
+        query = "SELECT coalesce(max(position) + 1, 0) FROM messages WHERE user_id = ? AND session_id = ?"
+        return int(self._db.execute(query, values).fetchone()[0])
 
     def _place(self, row: Mapping[str, Any], position: int) -> None:
         if position != row["position"]:
@@ -153,3 +203,16 @@ class Importer:
             if source.get("type", "chat") == "chat" and place in self._moved:
                 source["index"] = self._moved[place]
         return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def merged(here: str, there: str) -> str | None:
+    """Return a text of which each side may have blanked a part; None if they are two texts.
+
+    >>> merged("    two three", "one two      "), merged("one", "two")
+    ('one two three', None)
+    """
+    if here == there:
+        return here
+    if len(here) != len(there) or any(a != b and " " not in (a, b) for a, b in zip(here, there, strict=True)):
+        return None
+    return "".join(b if a == " " else a for a, b in zip(here, there, strict=True))

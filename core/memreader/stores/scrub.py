@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from memreader.errors import StoreIOError
+from memreader.stores import forking
 from memreader.stores.failures import is_busy
+from memreader.stores.schema import log_is_empty
 
 _TREE_PAGES = {2: 12, 5: 12, 10: 8, 13: 8}
 """First byte of a page of a tree -> bytes of its header."""
@@ -75,14 +77,6 @@ def empty_log(db: sqlite3.Connection, path: Path) -> bool:
     return not busy and log_is_empty(path)
 
 
-def log_is_empty(path: Path) -> bool:
-    """Return whether the write-ahead log of the database at `path` holds nothing."""
-    try:
-        return path.with_name(path.name + "-wal").stat().st_size == 0
-    except FileNotFoundError:
-        return True
-
-
 class RawFile:
     """The bytes of a database file, beside SQLite.
 
@@ -91,16 +85,18 @@ class RawFile:
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+        forking.not_sqlites.add(self._file)
 
     def close(self) -> None:
         """Close the file."""
+        forking.not_sqlites.discard(self._file)
         os.close(self._file)
 
     def wipe(self) -> int:
         """Overwrite every unused middle of a page that isn't zero, and return how many there were.
 
-        The caller holds the database's write lock, and its write-ahead log is empty: nobody else writes to the file, and
-        readers are not disturbed. What a connection has in memory of a page it may write back. All forget it when the
+        The caller holds the database's write lock, and its write-ahead log is empty: nobody else writes to the file.
+        Readers are not disturbed. What a connection has in memory of a page it may write back. All forget it when the
         log is emptied, but for the one that emptied it.
 
         Raises:

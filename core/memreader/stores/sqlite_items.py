@@ -13,10 +13,10 @@ from memreader.items import TextualMemoryItem
 from memreader.records import Batch, Changes, Keys, Selection, Version, Written
 from memreader.stores.changes import user_hash
 from memreader.stores.database import Database
-from memreader.stores.erasing import OF_SOURCE
+from memreader.stores.erasing import OF_SOURCE, cited_with
 from memreader.stores.rows import bound, item_of
 from memreader.stores.selecting import keys_of
-from memreader.stores.writing import BatchWriter, cited_with
+from memreader.stores.writing import BatchWriter
 
 _BOUND = 500
 """Values in one IN (...): below SQLite's oldest limit on bound values."""
@@ -46,9 +46,7 @@ class SqliteItems:
     def write(self, batch: Batch) -> Written:
         """Write a batch in one transaction and return what became of each item; see the port."""
         with self._database.transaction() as db:
-            self._check_epoch(db)
-            if batch.embedder not in ("", self._facts["embedder"]):
-                raise EmbedderMismatchError(stored=self._facts["embedder"], given=batch.embedder)
+            self.check(db, batch.embedder)
             writer = BatchWriter(db, batch, dimension=self.dimension, store_id=self._database.store_id)
             return writer.write()
 
@@ -138,6 +136,16 @@ class SqliteItems:
             last = versions.pop()
             return [*versions, Version(last.version, last.event, last.at, item, last.cause)]
         return [*versions, Version(item.metadata.version, "add", item.metadata.created_at, item, "add")]
+
+    def check(self, db: sqlite3.Connection, embedder: str) -> None:
+        """Refuse vectors of another embedder than the store's is now; "" is not compared.
+
+        Raises:
+            EmbedderMismatchError: They are, or the store was reindexed with another embedder meanwhile.
+        """
+        self._check_epoch(db)
+        if embedder not in ("", self._facts["embedder"]):
+            raise EmbedderMismatchError(stored=self._facts["embedder"], given=embedder)
 
     def _nothing(self, seq: int) -> Changes:
         return self._changes([], [], seq=seq, more=False, restart=False, first=True)

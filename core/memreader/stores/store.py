@@ -3,48 +3,29 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from memreader.errors import DimensionMismatchError, EmbedderMismatchError, StoreCorruptError
+from memreader.errors import EmbedderMismatchError
 from memreader.filters import Filter
 from memreader.items import TextualMemoryItem
 from memreader.ports import Vectors
-from memreader.records import Batch, Changes, Deleted, Keys, PurgeReport, Selection, Stats, Version, Written
+from memreader.records import Batch, Deleted, Keys, PurgeReport, Selection, Stats, Version, Written
 from memreader.stores import filter_sql
 from memreader.stores.changes import ChangeNumbers
-from memreader.stores.checkpoints import MORE_THAN, Checkpoints
+from memreader.stores.checkpoints import MORE_THAN
 from memreader.stores.database import Database
 from memreader.stores.exporting import Rows
+from memreader.stores.facts import Facts, stored_facts
 from memreader.stores.importing import Importer
+from memreader.stores.indexes import Indexes
 from memreader.stores.reindexing import Reindexing
-from memreader.stores.resident import Resident
 from memreader.stores.sqlite_graph import SqliteGraph
-from memreader.stores.sqlite_items import SqliteItems, known_facts
-from memreader.stores.upkeep import Upkeep
-from memreader.stores.user_index import Evidence, UserIndex
+from memreader.stores.sqlite_items import SqliteItems
+from memreader.stores.user_index import Evidence
 from memreader.types import Durability
-
-PART = 20_000
-"""Items that an index takes in at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What a store is made for; one that was made for something else is not opened."""
-
-    dimension: int
-    embedder: str
-    """Name and fingerprint."""
-    lexicon: str
-    """Name of the way terms are made."""
-
-    def as_text(self) -> dict[str, str]:
-        """Return them as the database keeps them."""
-        return {"embedder": self.embedder, "dimension": str(self.dimension), "lexicon": self.lexicon}
 
 
 class Store:
@@ -76,19 +57,15 @@ class Store:
     ) -> None:
         self.folder = folder
         self.durability = durability
-        self._checkpoint_above = checkpoint_above
         self._holders = 1
+        self._limits: dict[str, Any] = {"max_resident_mb": max_resident_mb, "checkpoint_above": checkpoint_above}
         self._database = Database(folder, durability=durability, register=filter_sql.register)
         with ExitStack() as undo:
             undo.callback(self._database.close)
-            self.facts = facts or stored_facts(self._database)
-            self._items = SqliteItems(self._database, self.facts.as_text())
+            self._indexes = Indexes(self._database, facts or stored_facts(self._database), **self._limits)
             undo.pop_all()
         self.graph = SqliteGraph(self._database)
-        self._checkpoints = self._make_checkpoints()
-        self._resident = Resident(self._load, max_mb=max_resident_mb, on_drop=self._keep)
         self._identity = _identity(self._database.path)
-        self._upkeep = Upkeep(self._database, self._checkpoints)
         self._database.on_fork(self._after_fork)
 
     @classmethod
@@ -127,11 +104,17 @@ class Store:
         return (folder / "memory.db").is_file()
 
     def _join(self, facts: Facts | None, durability: Durability, max_resident_mb: float) -> None:
-        if facts is not None and facts != self.facts:
-            raise EmbedderMismatchError(stored=self.facts.embedder, given=facts.embedder)
+        stored = stored_facts(self._database)
+        if stored != self.facts:
+            # Another process has reindexed it.
+            self.adopt(stored)
+        if facts not in (None, stored):
+            given = facts.embedder if facts is not None else ""
+            raise EmbedderMismatchError(stored=stored.embedder, given=given)
         if durability == "power":
             self._database.durability = self.durability = durability
-        self._resident.max_mb = max(self._resident.max_mb, max_resident_mb)
+        self._limits["max_resident_mb"] = max(self._limits["max_resident_mb"], max_resident_mb)
+        self._indexes.resident.max_mb = self._limits["max_resident_mb"]
         self._holders += 1
 
     def close(self) -> None:
@@ -145,14 +128,19 @@ class Store:
                     del self._open[path]
         with ExitStack() as last:
             last.callback(self._database.close)
-            if self._upkeep.purge_is_due():
-                self._upkeep.purge(timeout_s=1.0)
-            self._resident.clear()
+            if self._indexes.upkeep.purge_is_due():
+                self._indexes.upkeep.purge(timeout_s=1.0)
+            self._indexes.resident.clear()
+
+    @property
+    def facts(self) -> Facts:
+        """What it is made for."""
+        return self._indexes.facts
 
     @property
     def dimension(self) -> int:
         """Of every vector."""
-        return self._items.dimension
+        return self.facts.dimension
 
     def write(self, batch: Batch) -> Written:
         """Write a batch in one transaction and return what became of each item; see `ItemStore.write`."""
@@ -216,18 +204,16 @@ class Store:
             where: Only items for which it holds.
             embedder: Which the vector is of; another than the store's is refused. "" is not compared.
         """
-        self._check_embedder(embedder)
-        if vector.shape != (self.dimension,):
-            raise DimensionMismatchError(expected=self.dimension, got=vector.shape[-1])
-        allowed = None if where is None else self._items.find(user_id, Selection(where=where))
-        with self._resident.index(user_id) as index:
-            index.catch_up(self._changes(user_id))
-            found = index.search(
-                vector, terms, session_id=session_id, agent_id=agent_id, isolate=isolate, allowed=allowed
-            )
-        # Once more: a reindexing that ended in between has made this the index of another space.
-        self._check_embedder(embedder)
-        return found
+        return self._indexes.search(
+            user_id,
+            vector,
+            terms,
+            session_id=session_id,
+            agent_id=agent_id,
+            isolate=isolate,
+            where=where,
+            embedder=embedder,
+        )
 
     def has_items(self, user_id: str) -> bool:
         """Return whether the user has any item."""
@@ -235,28 +221,39 @@ class Store:
 
     def users(self) -> list[str]:
         """Return the ids of all users that have items, messages or documents, in alphabetical order."""
-        return self._upkeep.users()
+        return self._indexes.upkeep.users()
 
     def stats(self, user_id: str | None = None) -> Stats:
         """Return how much there is, in the whole store or of one user."""
-        return self._upkeep.stats(user_id, durability=self.durability, resident_bytes=self._resident.nbytes)
+        return self._indexes.upkeep.stats(
+            user_id, durability=self.durability, resident_bytes=self._indexes.resident.nbytes
+        )
 
     def purge(self, *, timeout_s: float = 5.0) -> PurgeReport:
         """Take what was deleted out of every file, and return whether that is done; see `Upkeep.purge`."""
-        return self._upkeep.purge(timeout_s=timeout_s)
+        return self._indexes.upkeep.purge(timeout_s=timeout_s)
 
     @contextmanager
     def exporting(self, user_id: str | None = None) -> Iterator[Rows]:
         """Give everything, or what is one user's, row by row and as of one moment."""
+        indexes = self._indexes
         with self._database.snapshot() as db:
-            yield Rows(db, user_id, dimension=self.dimension)
+            indexes.items.check(db, "")
+            yield Rows(db, user_id, indexes.facts)
 
     @contextmanager
-    def importing(self, *, on_conflict: str) -> Iterator[Importer]:
-        """Take rows in, all of them or, if the block raises, none."""
+    def importing(self, *, on_conflict: str, embedder: str) -> Iterator[Importer]:
+        """Take rows in, all of them or, if the block raises, none.
+
+        Args:
+            on_conflict: See `Importer`.
+            embedder: Which the vectors are of; another than the store's is refused.
+        """
+        items = self._items
         with self._database.transaction() as db:
+            items.check(db, embedder)
             numbers = ChangeNumbers(db)
-            yield Importer(db, numbers, on_conflict=on_conflict)
+            yield Importer(db, numbers, on_conflict=on_conflict, dimension=items.dimension)
             numbers.save()
 
     def reindexing(self, facts: Facts) -> Reindexing:
@@ -265,56 +262,15 @@ class Store:
 
     def adopt(self, facts: Facts) -> None:
         """Go on with the facts that a reindexing ended with."""
-        self.facts = facts
-        self._items = SqliteItems(self._database, facts.as_text())
-        self._checkpoints = self._make_checkpoints()
-        self._upkeep = Upkeep(self._database, self._checkpoints)
-        self._resident.clear()
+        self._indexes = Indexes(self._database, facts, **self._limits)
 
-    def _check_embedder(self, embedder: str) -> None:
-        if embedder not in ("", self.facts.embedder):
-            raise EmbedderMismatchError(stored=self.facts.embedder, given=embedder)
-
-    def _make_checkpoints(self) -> Checkpoints:
-        facts = self.facts
-        return Checkpoints(
-            self.folder,
-            self._database.store_id,
-            dimension=facts.dimension,
-            embedder=facts.embedder,
-            more_than=self._checkpoint_above,
-        )
-
-    def _load(self, user_id: str) -> UserIndex:
-        """Return the user's index as of the last checkpoint, or an empty one."""
-        seq, epoch = self._upkeep.now()
-        index = self._checkpoints.load(user_id, epoch=epoch, seq_now=seq)
-        return index if index is not None else UserIndex(user_id, self.dimension)
+    @property
+    def _items(self) -> SqliteItems:
+        return self._indexes.items
 
     def _after_fork(self) -> None:
         """Start anew in a forked child: no lock, connection or half-filled index of the parent is used."""
-        self._resident.after_fork()
-
-    def _keep(self, index: UserIndex) -> None:
-        """Write a checkpoint of a large index that leaves memory."""
-        self._checkpoints.save(
-            index,
-            epoch=self._upkeep.now()[1],
-            changes=self._changes(index.user_id),
-            current=lambda: self._upkeep.last_deletion(index.user_id),
-        )
-
-    def _changes(self, user_id: str) -> Callable[[int], Changes]:
-        return lambda after: self._items.changes(user_id, after, limit=PART)
-
-
-def stored_facts(database: Database) -> Facts:
-    """Return what the store in a database was made for."""
-    with database.reading() as db:
-        known = known_facts(db, ("embedder", "dimension", "lexicon"))
-    if len(known) < 3:
-        raise StoreCorruptError(path=str(database.path), detail="it does not say which embedder it was made with")
-    return Facts(int(known["dimension"]), known["embedder"], known["lexicon"])
+        self._indexes.resident.after_fork()
 
 
 def _identity(path: Path) -> tuple[int, int]:

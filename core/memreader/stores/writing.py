@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from memreader.errors import DimensionMismatchError, ItemExistsError
 from memreader.records import Batch, Deleted, DocumentRecord, ItemRecord, MessageRecord, Selection, Written
 from memreader.stores.changes import ChangeNumbers
-from memreader.stores.erasing import OF_SOURCE, Eraser, add_event, drop_unmentioned, is_blanked, last_event
+from memreader.stores.erasing import Eraser, add_event, drop_unmentioned, is_blanked, last_event
 from memreader.stores.inserting import insert_item, link
 from memreader.stores.rows import bound, evidence_of, metadata_json
 from memreader.stores.selecting import keys_of, whole_user
@@ -117,17 +117,9 @@ class BatchWriter:
         )  # fmt: skip
 
     def _replace_made_from(self, source_key: str, cause: str) -> None:
-        """Delete every item made from a source, and the ledger's entries of it; the caller writes the new source."""
-        db, user_id = self._db, self._batch.user_id
-        query = f"SELECT items.id FROM {OF_SOURCE} WHERE source_key = ? AND user_id = ? ORDER BY items.id"
-        keys = [key for (key,) in db.execute(query, (source_key, user_id))]
-        # What else those items were made from is unread again: no word may be left without an item.
-        for key in cited_with(db, user_id, source_key):
-            db.execute("DELETE FROM ledger WHERE user_id = ? AND source_key = ?", (user_id, key))
-        # Not forgotten: the sources are there in a new version, or are read again.
-        eraser = Eraser(db, user_id, self._numbers)
-        self.written.replaced.extend(eraser.delete(keys, cause=cause))
-        eraser.purge_is_due()
+        """Delete every item made from a source; the caller writes the new source."""
+        eraser = Eraser(self._db, self._batch.user_id, self._numbers)
+        self.written.replaced.extend(eraser.delete_made_from(source_key, cause))
 
     def _forget_sources(self, selection: Selection) -> None:
         """Erase the messages and documents that a selection names, those without an item too."""
@@ -229,15 +221,6 @@ class BatchWriter:
             (memory, old, *values),
         )
         add_event(db, *values, version=version + 1, event=event, at=at, cause=event)
-
-
-def cited_with(db: sqlite3.Connection, user_id: str, source_key: str) -> set[str]:
-    """Return this source key and those of every other source of the user's items made from it."""
-    query = (
-        "SELECT others.source_key FROM item_sources AS mine CROSS JOIN items ON items.id = mine.item "
-        "CROSS JOIN item_sources AS others ON others.item = mine.item WHERE mine.source_key = ? AND user_id = ?"
-    )
-    return {source_key, *(key for (key,) in db.execute(query, (source_key, user_id)))}
 
 
 def _content(metadata: dict[str, object]) -> dict[str, object]:
