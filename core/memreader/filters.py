@@ -198,7 +198,7 @@ class _Reading:
             raise FilterError(f"more than {MAX_DEPTH} of $and, $or and $not within each other", locator=at)
         if depth:
             self._count("filters within it", at)
-        return _joined("$and", negated, [self._entry(name, given[name], at, depth, negated) for name in given])
+        return _joined("$and", negated, [self._entry(_plain(name), given[name], at, depth, negated) for name in given])
 
     def _entry(self, name: object, value: object, at: str, depth: int, negated: bool) -> Filter:
         here = _below(at, name)
@@ -234,7 +234,8 @@ class _Reading:
             return self._condition(field, kind, "$eq", value, at, negated)
         if not value:
             raise FilterError("an empty dict compares nothing: give an operator, or leave the field out", locator=at)
-        return _joined("$and", negated, [self._operator(field, kind, each, value[each], at, negated) for each in value])
+        parts = [self._operator(field, kind, _plain(word), value[word], at, negated) for word in value]
+        return _joined("$and", negated, parts)
 
     def _operator(self, field: str, kind: Kind, operator: object, value: object, at: str, negated: bool) -> Filter:
         allowed = _RULES[kind][0]
@@ -285,8 +286,7 @@ class _Reading:
         if _UNSTORABLE.search(text):
             problem = "holds a NUL or half a character (a lone surrogate), which no filter can look for"
             raise FilterError(problem, locator=at)
-        # Of a str enum, its value and not its name.
-        return str.__str__(text)
+        return str(_plain(text))
 
     def _spend(self, characters: int, at: str) -> None:
         self.characters += characters
@@ -336,6 +336,11 @@ def _joined(word: str, negated: bool, parts: Sequence[Filter]) -> Filter:
     kind = AllOf if (word == "$and") is not negated else AnyOf
     flat = tuple(one for part in parts for one in (part.parts if isinstance(part, kind) else (part,)))
     return flat[0] if len(flat) == 1 else kind(flat)
+
+
+def _plain(value: object) -> object:
+    """Return a text as a plain str: of a str enum its value, which `str` does not always give."""
+    return str.__str__(value) if isinstance(value, str) else value
 
 
 def _below(at: str, name: object) -> str:

@@ -39,8 +39,11 @@ from memreader.items import TextualMemoryMetadata
 NOON = datetime(2023, 5, 8, 12)
 
 
-class Colour(str, enum.Enum):  # noqa: UP042 - the older kind, whose str() is not its value
+class Word(str, enum.Enum):  # noqa: UP042 - the older kind, whose str() is not its value
     RED = "red"
+    TAGS = "tags"
+    NOT = "$not"
+    AFTER = "$gt"
 
 
 def info(key: str, *values: Any, operator: str = "$in", negated: bool = False) -> Condition:
@@ -97,7 +100,9 @@ def test_a_filter_that_asks_for_nothing_is_none(nothing: Any) -> None:
         ({"info.$gt": 1}, info("$gt", 1)),
         ({"a.b": 1}, info("a.b", 1)),
         ({"tags": None}, Condition("tags", "list", "$in", (None,))),
-        ({"topic": Colour.RED}, info("topic", "red")),
+        ({"topic": Word.RED}, info("topic", "red")),
+        ({Word.NOT: {Word.TAGS: "a"}}, Condition("tags", "list", "$in", ("a",), negated=True)),
+        ({Word.RED: {Word.AFTER: 1}}, info("red", 1, operator="$gt")),
         ({"when": date(2023, 5, 8)}, info("when", "2023-05-08")),
         ({"when": {"$gt": NOON.replace(tzinfo=UTC)}}, info("when", "2023-05-08T12:00:00Z", operator="$gt")),
         ({"a": {"$in": ()}}, info("a")),

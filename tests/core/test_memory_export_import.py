@@ -13,27 +13,13 @@ from typing import Any
 
 import pytest
 
-from archive_files import item_row, message_row, small_rows, unit_vectors
-from memreader.archive import ArchiveFacts, write_archive
-from memreader.errors import ArchiveError, ItemExistsError, SourceExistsError
+from memreader.errors import ArchiveError, ItemExistsError
 from memreader.items import TextualMemoryItem
 from memreader.memory import Memory
-from memreader.options import ReadOptions
 from memreader.records import Batch, ItemRecord
-from memreader.reindexing import facts_of
 from memreader.testing import HashEmbedder
-
-EMBEDDER = HashEmbedder(dimension=64, max_tokens=60)
-OPTIONS = ReadOptions(window_tokens=60, window_overlap=0, chunk_tokens=60, chunk_overlap=20)
-LONG = " ".join(f"Sentence number {n} says that house {n} is blue." for n in range(30))
-
-
-def chat(*words: str, first: int = 0) -> list[dict[str, Any]]:
-    return [{"role": "user", "content": one, "id": f"m{first + n}"} for n, one in enumerate(words)]
-
-
-def open_it(**options: Any) -> Memory:
-    return Memory.in_memory(**{"embedder": EMBEDDER, "read_options": OPTIONS, **options})
+from stored import assert_citations
+from whole_memory import EMBEDDER, LONG, OPTIONS, chat, everything, open_it
 
 
 @pytest.fixture
@@ -63,49 +49,6 @@ def fill(memory: Memory, folder: Path) -> None:
     item = TextualMemoryItem(id="related", memory="Ana lives in Lisbon.", metadata={"user_id": "ana"})
     record = ItemRecord(item, EMBEDDER.embed([item.memory])[0], {1: 1}, relations=(("Ana", "lives in", "Lisbon"),))
     memory._store.write(Batch("ana", items=(record,)))
-
-
-def rows(memory: Memory, query: str) -> list[tuple[Any, ...]]:
-    with memory._store._database.reading() as db:
-        return db.execute(query).fetchall()
-
-
-def everything(memory: Memory, users: tuple[str, ...] = ("ana", "ben")) -> dict[str, Any]:
-    """All that a user can see, and the words behind it."""
-    out: dict[str, Any] = {}
-    for user in users:
-        items = memory.get_all(user_id=user)
-        ids = {item_id for (item_id,) in rows(memory, f"SELECT item_id FROM history WHERE user_id = '{user}'")}
-        hits = memory.search("house tea coffee", user_id=user, top_k=99, threshold=0)
-        out[user] = {
-            "items": items,
-            "history": {item_id: memory.history(item_id, user_id=user) for item_id in sorted(ids)},
-            "hits": [(hit.item.id, round(hit.score, 5)) for hit in hits],
-            "entities": memory.graph.entities(user),
-            "relations": memory.graph.relations(user),
-        }
-    columns = "user_id, session_id, position, source_key, digest, message_id, role, content, flags, raw, deleted"
-    out["messages"] = rows(memory, f"SELECT {columns} FROM messages ORDER BY user_id, session_id, position")
-    out["documents"] = rows(memory, "SELECT user_id, doc_key, source_key, doc_path, text FROM documents ORDER BY 1, 2")
-    out["ledger"] = rows(memory, "SELECT * FROM ledger ORDER BY 1, 2, 3")
-    return out
-
-
-def assert_citations(memory: Memory, user: str = "ana") -> None:
-    """Every source of an item that was read is cut out of its message or document."""
-    messages = {
-        (session, position): content
-        for session, position, content in rows(
-            memory, f"SELECT session_id, position, content FROM messages WHERE user_id = '{user}'"
-        )
-    }
-    documents = dict(rows(memory, f"SELECT doc_path, text FROM documents WHERE user_id = '{user}'"))
-    for item in memory.get_all(user_id=user):
-        for source in item.metadata.sources:
-            text = (
-                documents[source.doc_path] if source.type == "doc" else messages[source.session_id or "", source.index]
-            )
-            assert text[source.start : source.end] == source.content
 
 
 def test_everything_comes_back(memory: Memory, other: Memory, tmp_path: Path) -> None:
@@ -186,116 +129,6 @@ def test_who_wins_is_said(memory: Memory, other: Memory, tmp_path: Path, on_conf
     assert [hit.item.memory for hit in other.search("mine theirs", user_id="ana")] == [f"still {winner}"]
 
 
-def test_messages_of_one_session_are_put_behind_each_other(memory: Memory, other: Memory, tmp_path: Path) -> None:
-    memory.add(chat("one", "two", LONG), user_id="ana", session_id="s")
-    other.add(chat("here zero", "here one", first=10), user_id="ana", session_id="s")
-    memory.admin.export(tmp_path / "all.zip")
-    other.admin.import_(tmp_path / "all.zip")
-    kept = rows(other, "SELECT content FROM messages ORDER BY position")
-    assert kept == [("here zero",), ("here one",), ("one",), ("two",), (LONG,)]
-    assert_citations(other)
-    assert other.add(chat("one", "two", LONG, "three"), user_id="ana", session_id="s").added != []
-    assert [item.metadata.sources[0].index for item in other.get_all(user_id="ana")][-1] == 5
-
-
-def test_the_order_of_messages_stays_whatever_places_are_free(memory: Memory, other: Memory, tmp_path: Path) -> None:
-    other.admin.import_(archive(tmp_path / "gap.zip", [message_row(n, session_id="s") for n in (0, 7)], ["m:0", "m:7"]))
-    memory.add([f"turn {n}" for n in range(12)], user_id="ana", session_id="s")
-    memory.admin.export(tmp_path / "all.zip")
-    other.admin.import_(tmp_path / "all.zip")
-    turns = [words for (words,) in rows(other, "SELECT content FROM messages ORDER BY position") if "turn" in words]
-    assert turns == [f"turn {n}" for n in range(12)]
-    assert_citations(other)
-
-
-def test_a_chat_that_both_have_is_one_chat(memory: Memory, other: Memory, tmp_path: Path) -> None:
-    memory.add(chat("one", "two", "three", LONG), user_id="ana", session_id="s")
-    other.add(["before"], user_id="ana", session_id="s")
-    other.add(chat("one", "two"), user_id="ana", session_id="s")
-    memory.admin.export(tmp_path / "all.zip")
-    report = other.admin.import_(tmp_path / "all.zip", on_conflict="skip")
-    assert report.existing == 2
-    kept = [words for (words,) in rows(other, "SELECT content FROM messages ORDER BY position")]
-    assert kept == ["before", "one", "two", "three", LONG]
-    assert_citations(other)
-    assert other.add(chat("one", "two", "three", LONG), user_id="ana", session_id="s").added == []
-
-
-@pytest.mark.parametrize("kind", ["message", "document"])
-@pytest.mark.parametrize("on_conflict", ["skip", "replace"])
-def test_a_source_with_other_words_is_one_or_the_other(
-    memory: Memory, other: Memory, tmp_path: Path, kind: str, on_conflict: Any
-) -> None:
-    file = tmp_path / "house.txt"
-    for one, words in ((memory, f"Their words. {LONG}"), (other, "My words.")):
-        file.write_text(words, encoding="utf-8")
-        one.add(file if kind == "document" else chat(words), user_id="ana", session_id="s")
-    theirs, mine = ([item.memory for item in one.get_all(user_id="ana")] for one in (memory, other))
-    memory.admin.export(tmp_path / "all.zip")
-    report = other.admin.import_(tmp_path / "all.zip", on_conflict=on_conflict)
-    expected = theirs if on_conflict == "replace" else mine
-    assert [item.memory for item in other.get_all(user_id="ana")] == expected
-    assert (report.added, report.existing) == ((len(theirs), 0) if on_conflict == "replace" else (0, len(theirs)))
-    assert report.replaced == (1 if on_conflict == "replace" else 0)
-    assert_citations(other)
-    # Read again, it is what was given: an edit.
-    file.write_text(f"Their words. {LONG}", encoding="utf-8")
-    again = other.add(file if kind == "document" else chat(f"Their words. {LONG}"), user_id="ana", session_id="s")
-    assert [item.memory for item in other.get_all(user_id="ana")] == theirs
-    assert (again.added == []) is (on_conflict == "replace")
-
-
-@pytest.mark.parametrize("kind", ["message", "document"])
-def test_a_source_with_other_words_refuses_the_archive(
-    memory: Memory, other: Memory, tmp_path: Path, kind: str
-) -> None:
-    file = tmp_path / "house.txt"
-    for one, words in ((memory, "Their words."), (other, "My words.")):
-        file.write_text(words, encoding="utf-8")
-        one.add(file if kind == "document" else chat(words), user_id="ana", session_id="s")
-    before = everything(other)
-    memory.admin.export(tmp_path / "all.zip")
-    with pytest.raises(SourceExistsError, match="on_conflict") as caught:
-        other.admin.import_(tmp_path / "all.zip")
-    assert (caught.value.kind, caught.value.place) == (kind, "s[0]" if kind == "message" else str(file))
-    assert everything(other) == before
-
-
-@pytest.mark.parametrize("kind", ["message", "document"])
-@pytest.mark.parametrize("on_conflict", ["skip", "replace"])
-def test_what_was_deleted_in_part_here_or_there_is_made_whole(
-    memory: Memory, other: Memory, tmp_path: Path, kind: str, on_conflict: Any
-) -> None:
-    (tmp_path / "house.txt").write_text(LONG, encoding="utf-8")
-    given = tmp_path / "house.txt" if kind == "document" else chat(LONG)
-    for one, at in ((memory, 1), (other, 3)):
-        ids = one.add(given, user_id="ana", session_id="s").added
-        one.delete(ids[at], user_id="ana")
-    memory.admin.export(tmp_path / "all.zip")
-    report = other.admin.import_(tmp_path / "all.zip", on_conflict=on_conflict)
-    assert report.added == (1 if on_conflict == "skip" else len(ids) - 1)
-    assert {item.id for item in other.get_all(user_id="ana")} == set(ids)
-    assert_citations(other)
-    assert rows(other, "SELECT text FROM documents" if kind == "document" else "SELECT content FROM messages") == [
-        (LONG,)
-    ]
-
-
-def test_what_was_deleted_here_comes_back_and_what_was_deleted_there_stays(
-    memory: Memory, other: Memory, tmp_path: Path
-) -> None:
-    for one, at in ((memory, 1), (other, 0)):
-        ids = one.add(chat("one", "two"), user_id="ana", session_id="s").added
-        one.delete(ids[at], user_id="ana")
-    memory.admin.export(tmp_path / "all.zip")
-    other.admin.import_(tmp_path / "all.zip", on_conflict="skip")
-    assert {item.id for item in other.get_all(user_id="ana")} == set(ids)
-    assert rows(other, "SELECT content, deleted FROM messages ORDER BY position") == [("one", 0), ("two", 0)]
-    assert_citations(other)
-    events = [[one.event for one in other.history(item_id, user_id="ana")] for item_id in ids]
-    assert events == [["add", "delete", "add"], ["add"]]
-
-
 @pytest.mark.parametrize("dimension", [64, 32])
 def test_an_archive_of_another_embedder_is_embedded_anew(memory: Memory, tmp_path: Path, dimension: int) -> None:
     fill(memory, tmp_path)
@@ -308,52 +141,6 @@ def test_an_archive_of_another_embedder_is_embedded_anew(memory: Memory, tmp_pat
         assert told[0] == "check"
         assert told[-1] == "import"
         assert other.search("What do I like?", user_id="ana")[0].item.memory == "I like coffee."
-
-
-def archive(path: Path, messages: list[dict[str, Any]], sources: list[str], **facts: Any) -> Path:
-    """An archive with an item for each of the sources."""
-    known = facts_of(EMBEDDER)
-    values = {"created_at": "2024-05-01T12:00:00+00:00", "embedder": known.embedder, "dimension": 64, "lexicon": "x"}
-    items = [item_row(f"i{n}", source_keys=[source], relations=[]) for n, source in enumerate(sources)]
-    given = ArchiveFacts(**{**values, **facts})
-    vectors = [unit_vectors(len(items), given.dimension)]
-    content = small_rows(messages=messages, documents=[], items=items, ledger=[], history=[], vectors=vectors)
-    write_archive(path, given, content)
-    return path
-
-
-def test_an_archive_that_lies_about_its_vectors_harms_nothing(memory: Memory, tmp_path: Path) -> None:
-    memory.add("Ana keeps a dog.", user_id="ana")
-    archive(tmp_path / "lies.zip", [message_row(0)], ["m:0"], dimension=32)
-    assert memory.admin.import_(tmp_path / "lies.zip").embedded == 1
-    assert len(memory.search("Ana keeps a cat", user_id="ana", threshold=0, top_k=9)) == 2
-
-
-@pytest.mark.parametrize(
-    "messages",
-    [
-        [message_row(0), message_row(2**63 - 1)],
-        [message_row(2**63 - 1)],
-        [message_row(0, session_id="t"), message_row(1, session_id="t", source_key="m:x")],
-        [message_row(0, source_key="m:here", session_id="elsewhere")],
-    ],
-)
-def test_strange_messages_come_in_or_are_refused_whole(
-    memory: Memory, other: Memory, tmp_path: Path, messages: list[dict[str, Any]]
-) -> None:
-    memory.add(["a", "b"], user_id="ana")
-    ((key,),) = rows(memory, "SELECT source_key FROM messages WHERE position = 0")
-    for message in messages:
-        message["source_key"] = message["source_key"].replace("m:here", key)
-    path = archive(tmp_path / "odd.zip", messages, ["m:0"])
-    for one in (memory, other):
-        before = everything(one)
-        try:
-            one.admin.import_(path, on_conflict="replace")
-        except ArchiveError:
-            assert everything(one) == before
-        one.add("still works", user_id="ana")
-        assert one.search("still works", user_id="ana") != []
 
 
 @pytest.mark.parametrize("cut", [0, 100, -30, "middle"])
@@ -393,6 +180,8 @@ import os, signal, sys
 from memreader.memory import Memory
 from memreader.stores.importing import Importer
 from memreader.testing import HashEmbedder
+from stored import assert_citations
+from whole_memory import EMBEDDER, LONG, OPTIONS, chat, everything, open_it
 Importer.begin_history = lambda self: os.kill(os.getpid(), signal.SIGKILL)
 memory = Memory.open(sys.argv[1], embedder=HashEmbedder(dimension=64, max_tokens=60))
 memory.admin.import_(sys.argv[2])

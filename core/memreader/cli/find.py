@@ -195,7 +195,7 @@ def _pages(memory: Memory, user: str, offset: int, chosen: dict[str, Any]) -> It
         yield from page
         if len(page) < PAGE:
             return
-        offset += PAGE + 1
+        offset += PAGE
 
 
 def _cells(item: TextualMemoryItem) -> tuple[str, str, str, str]:

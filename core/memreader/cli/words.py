@@ -47,7 +47,7 @@ def excerpt(text: str, question: str = "", *, width: int = WIDTH) -> str:
     """Return one line of at most about `width` characters: the part that shares most terms with the question.
 
     >>> excerpt("one two three", width=8), excerpt("the cat sat. It was Biscuit the dog who ate it", "dog", width=20)
-    ('one two…', '…as Biscuit the dog …')
+    ('one two …', '…uit the dog who ate …')
     """
     line = one_line(text)
     if len(line) <= width:

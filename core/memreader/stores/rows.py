@@ -11,13 +11,15 @@ import numpy as np
 from memreader.items import TextualMemoryItem, TextualMemoryMetadata
 from memreader.ports import Vectors
 
+# The times would be compared with their defaults, each of which is a look at the clock.
+_OWN = {"embedding", "created_at", "updated_at"}
 MAX_COUNT = 65535
 """Occurrences of a term are kept in two bytes."""
 
 
 def metadata_json(metadata: TextualMemoryMetadata, source_keys: Sequence[str], positions: Mapping[str, int]) -> str:
     """Return the metadata as JSON without its vector and defaults, chat sources numbered by position in the session."""
-    data = metadata.model_dump(mode="json", exclude={"embedding"}, exclude_defaults=True)
+    data = metadata.model_dump(mode="json", exclude=_OWN, exclude_defaults=True)
     data["created_at"], data["updated_at"] = metadata.created_at, metadata.updated_at
     if positions and len(source_keys) == len(metadata.sources):
         for source, key in zip(data.get("sources", ()), source_keys, strict=True):

@@ -107,11 +107,10 @@ class RawFile:
         offset = 0
         while data := self._read(offset, max(_CHUNK, size)):
             for start in range(0, len(data) - size + 1, size):
-                first = 100 if offset + start == 0 else 0
-                gap = _gap(data, start, first, size)
-                unused = slice(start + gap.start, start + gap.stop)
-                if offset + start != _LOCK_BYTE // size * size and any(data[unused]):
-                    self._write(offset + unused.start, bytes(len(gap)))
+                gap = _gap(data, start, 100 if offset + start == 0 else 0, size)
+                zeros = data.count(0, start + gap.start, start + gap.stop)
+                if zeros < len(gap) and offset + start != _LOCK_BYTE // size * size:
+                    self._write(offset + start + gap.start, bytes(len(gap)))
                     count += 1
             offset += len(data)
         if count:
