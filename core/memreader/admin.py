@@ -58,7 +58,7 @@ class Admin:
         """Give every item a vector of another embedder, and go on with that one.
 
         The old index serves until the new one is complete. After an interruption, call it again: it goes on.
-        Other processes that have the store open are told to open it anew. A call that is under way here when it ends may
+        Other processes that have the store open are told to open it anew. A call that is under way here meanwhile may
         raise `EmbedderMismatchError` too: repeat it.
 
         Args:

@@ -72,6 +72,15 @@ def document_key(sha256: str, doc_path: str) -> str:
     return "d:" + digest(sha256, doc_path)
 
 
+def file_name(path: str) -> str:
+    """Return the path of a file as it is kept: a name on disk may be no UTF-8.
+
+    >>> file_name("/home/café.txt")
+    '/home/café.txt'
+    """
+    return path.encode("utf-8", "surrogatepass").decode("utf-8", "backslashreplace")
+
+
 def item_id(user_id: str | None, source_keys: Iterable[str], reading_key: str, text: str, occurrence: int = 0) -> str:
     """Return the id of an item made from these sources by this reading.
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from memreader.embedding import embed_texts
 from memreader.errors import InputError, InvalidVectorsError, ItemNotFoundError
-from memreader.identity import content_digest, item_id
+from memreader.identity import content_digest, file_name, item_id
 from memreader.items import TextualMemoryItem
 from memreader.patching import Patch, patched
 from memreader.ports import Usage
@@ -265,9 +265,7 @@ def _batch(reading: InputReading, records: list[ItemRecord], labels: Labels, too
 
 def _document_row(document: Document) -> str:
     """Return what a document is replaced by: the same path with other bytes. Text and attachments replace nothing."""
-    name = f"{document.doc_path}#{document.sha256}" if document.file_key is None else document.file_key
-    # A file's name on disk may be no UTF-8.
-    return name.encode("utf-8", "surrogatepass").decode("utf-8", "backslashreplace")
+    return file_name(f"{document.doc_path}#{document.sha256}" if document.file_key is None else document.file_key)
 
 
 def _owned(item: TextualMemoryItem, labels: Labels) -> TextualMemoryItem:

@@ -138,7 +138,7 @@ class TextualMemoryMetadata(BaseModel):
     is_fast: bool = False
     evolve_from: list[Text] = Field(default_factory=list)
     evolve_to: list[Text] = Field(default_factory=list)
-    version: int = Field(default=1, ge=1)
+    version: int = Field(default=1, ge=1, le=2**53)
     history: list[Info] = Field(default_factory=list)
     info: Info = Field(default_factory=dict)
 

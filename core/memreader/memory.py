@@ -19,6 +19,7 @@ from memreader.embedding import MiniLMEmbedder
 from memreader.embedding.batching import checked
 from memreader.errors import StoreClosedError
 from memreader.filters import parse_filter
+from memreader.identity import file_name
 from memreader.ingest import AddReport, Ingest, OnConflict, check_size
 from memreader.items import TextualMemoryItem
 from memreader.options import ReadOptions
@@ -407,7 +408,9 @@ class Memory:
         session_id: str | None = None,
         document: str | os.PathLike[str] | None = None,
     ) -> DeleteReport:
-        """Delete a message or a document of the user with everything that was made from it, and purge.
+        """Delete a message (with the files in it) or a document of the user, and what was made from it; and purge.
+
+        What else an item that goes was made from, the other messages of a window, stays and is unread again.
 
         Args:
             user_id: Whose.
@@ -424,7 +427,7 @@ class Memory:
             raise ValueError("give either message_id or document; delete_all(session_id=) deletes a whole session")
         name = None if document is None else str(document)
         if isinstance(document, os.PathLike):
-            name = os.path.abspath(document)
+            name = file_name(os.path.abspath(document))
         selection = Selection(scope.session_id, message_id=message_id, document=name)
         return self._deleted(self._store.delete(scope.user_id, selection, cause="delete_by_source"))
 

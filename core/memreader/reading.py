@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from memreader.errors import DocumentError, EmptyDocumentError, MissingExtraError
+from memreader.errors import DocumentError, EmptyDocumentError, InputError, MissingExtraError
 from memreader.extract.fast import chat_candidates, document_candidates
 from memreader.identity import content_digest, document_key, item_id, message_keys
 from memreader.items import TextualMemoryItem, TextualMemoryMetadata
@@ -79,10 +79,17 @@ class InputReading:
 def tag_list(tags: Sequence[str] | None) -> tuple[str, ...]:
     """Return tags as a tuple; a bare string is one tag, not its letters.
 
+    Raises:
+        InputError: A tag is no text, or holds half a character, which can't be stored.
+
     >>> tag_list("work"), tag_list(["work", "home"]), tag_list(None)
     (('work',), ('work', 'home'), ())
     """
-    return (tags,) if isinstance(tags, str) else tuple(tags or ())
+    given = (tags,) if isinstance(tags, str) else tuple(tags or ())
+    for tag in given:
+        if not isinstance(tag, str) or tag.encode("utf-8", "ignore").decode() != tag:
+            raise InputError(f"a tag is a text without half characters, got {tag!r:.80}")
+    return given
 
 
 def read_input(

@@ -138,6 +138,12 @@ def test_lines_that_are_not_as_many_or_not_whole_are_refused(path: Path) -> None
     assert read_all(path)["ledger"] == []
 
 
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_vectors_that_are_not_as_many_as_the_items_are_refused(count: int, path: Path) -> None:
+    zipped(path, {**entries_of(path), "vectors.f32": unit_vectors(count).tobytes()})
+    assert "another number of vectors than of items" in refusal(path).problem
+
+
 @pytest.mark.parametrize(
     ("row", "problem"),
     [

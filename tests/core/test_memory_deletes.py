@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memreader.memory import Memory
+from memreader.options import ReadOptions
 from memreader.testing import HashEmbedder
 from stored import said, table
 
@@ -186,6 +188,30 @@ class TestBySource:
         memory.update(item_id, {"memory": "Ana's roof leaks.", "sources": []}, user_id="ana")
         assert memory.delete_by_source(user_id="ana", session_id="t", message_id="m1").ids == []
         assert memory.delete_by_source(user_id="ana", session_id="s", message_id="m1").ids == [item_id]
+
+    def test_the_other_messages_of_a_window_stay(self) -> None:
+        chat = [said(f"Turn {n}: house {n} is blue.", f"m{n}") for n in range(8)]
+        options = ReadOptions(unit="window", window_tokens=40, window_overlap=15)
+        with Memory.in_memory(embedder=HashEmbedder(), read_options=options) as memory:
+            memory.add(chat, user_id="ana")
+            report = memory.delete_by_source(user_id="ana", message_id="m1")
+            assert (len(report.ids), report.messages) == (1, 1)
+            kept = table(memory, "SELECT content FROM messages ORDER BY position")
+            assert kept == [(one["content"] if n != 1 else "",) for n, one in enumerate(chat)]
+            assert not any("house 1" in item.memory for item in memory.get_all(user_id="ana"))
+            # What lost its item is read again.
+            memory.add([one for one in chat if one["id"] != "m1"], user_id="ana")
+            cited = {source.index for item in memory.get_all(user_id="ana") for source in item.metadata.sources}
+            assert cited == {0, 2, 3, 4, 5, 6, 7}
+
+    def test_a_file_whose_name_is_no_utf8_goes_by_its_path(self, memory: Memory, tmp_path: Path) -> None:
+        file = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt"))
+        try:
+            file.write_text("The cafe is blue.", encoding="utf-8")
+        except OSError:
+            pytest.skip("no such names here")
+        ids = memory.add(file, user_id="ana").added
+        assert memory.delete_by_source(user_id="ana", document=file).ids == ids
 
     def test_a_message_without_an_item_goes_too(self, memory: Memory) -> None:
         memory.add([{**said("You are a helpful gnome.", "m1", "system")}, said("I like tea.", "m2")], user_id="ana")

@@ -170,6 +170,17 @@ def test_other_users_items_come_in_only_if_that_is_meant(memory: Memory, tmp_pat
     assert memory.get_all(user_id="ben") == items
 
 
+def test_what_comes_in_can_be_changed_and_deleted(memory: Memory, tmp_path: Path) -> None:
+    write(tmp_path, own("a", version=10**30))
+    with pytest.raises(ArchiveError, match="version"):
+        memory.load(tmp_path, user_id="ana")
+    sources = [{"index": 10**30, "start": 10**30, "end": 10**40}, {"type": "doc", "doc_path": "x", "page": 10**30}]
+    memory.load(write(tmp_path, own("a", version=2**52, sources=sources)), user_id="ana")
+    assert memory.update("a", "likes coffee", user_id="ana").metadata.version == 2**52 + 1
+    assert memory.search("coffee", user_id="ana", filter={"version": {"$gt": 5}})[0].item.id == "a"
+    assert memory.delete("a", user_id="ana") == ["a"]
+
+
 def test_items_of_nobody_become_the_users(memory: Memory, tmp_path: Path) -> None:
     memory.load(write(tmp_path, own("a"), {"memory": "no id"}), user_id="ana")
     assert [item.metadata.user_id for item in memory.get_all(user_id="ana")] == ["ana", "ana"]

@@ -180,8 +180,6 @@ import os, signal, sys
 from memreader.memory import Memory
 from memreader.stores.importing import Importer
 from memreader.testing import HashEmbedder
-from stored import assert_citations
-from whole_memory import EMBEDDER, LONG, OPTIONS, chat, everything, open_it
 Importer.begin_history = lambda self: os.kill(os.getpid(), signal.SIGKILL)
 memory = Memory.open(sys.argv[1], embedder=HashEmbedder(dimension=64, max_tokens=60))
 memory.admin.import_(sys.argv[2])

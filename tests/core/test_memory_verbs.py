@@ -196,6 +196,13 @@ def test_unreadable_input_is_refused_and_nothing_is_stored(memory: Memory, data:
     assert memory.get_all(user_id="ana") == []
 
 
+@pytest.mark.parametrize("tags", [["\ud800"], [3], [None]])
+def test_tags_that_cannot_be_kept_are_refused_and_nothing_is_stored(memory: Memory, tags: Any) -> None:
+    with pytest.raises(InputError, match="tag"):
+        memory.add("I like tea", user_id="ana", tags=tags)
+    assert memory.get_all(user_id="ana") == []
+
+
 def test_the_context_stays_within_its_budget(memory: Memory) -> None:
     memory.add([f"I like tea number {n}" for n in range(40)], user_id="ana")
     for max_tokens in (0, 30, 60, 200):

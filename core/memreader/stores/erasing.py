@@ -94,10 +94,13 @@ class Eraser:
         self._lost.clear()
         return ids
 
-    def forget(self) -> None:
+    def forget(self, *, messages: bool = True) -> None:
         """Erase of the deleted items' sources what no other item cites.
 
         The ledger forgets all of them, so that adding them again brings everything back.
+
+        Args:
+            messages: Whether messages are erased too, or only documents.
         """
         for source_key, deleted in self._lost.items():
             values = (self._user_id, source_key)
@@ -105,7 +108,8 @@ class Eraser:
             query = f"SELECT metadata FROM {OF_SOURCE} WHERE user_id = ? AND source_key = ?"
             others = [json.loads(text).get("sources", []) for (text,) in self._db.execute(query, values)]
             for source in self._sources(source_key):
-                self._blank(source, source_key, deleted, others)
+                if messages or source.table == "documents":
+                    self._blank(source, source_key, deleted, others)
         self._lost.clear()
 
     def forget_message(self, row: int, source_key: str) -> None:

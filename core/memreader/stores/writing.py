@@ -54,7 +54,8 @@ class BatchWriter:
             return eraser.everything(self._store_id)
         keys = keys_of(self._db, batch.user_id, doomed)
         ids = eraser.delete(keys, cause=batch.cause, traceless=batch.traceless)
-        eraser.forget()
+        # Of a window that goes with one of its messages, the others stay.
+        eraser.forget(messages=not isinstance(doomed, Selection) or doomed.message_id is None)
         if isinstance(doomed, Selection):
             self._forget_sources(doomed)
         return Deleted(ids, *eraser.lost)
