@@ -53,7 +53,7 @@ FLOOR = "floor: raw faiss"
 OURS = "memreader"
 PEERS = {
     "langchain": System("langchain_faiss", "langchain", "langchain_community"),
-    "llamaindex": System("llamaindex_simple", "llamaindex", "llama_index", most=10_000),
+    "llamaindex": System("llamaindex_simple", "llamaindex", "llama_index", most=5_000),
     "mem0": System("mem0_memory", "mem0", most=10_000),
     "chroma": System("chroma_persistent", "chroma"),
     "qdrant": System("qdrant_local", "qdrant"),

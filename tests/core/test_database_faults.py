@@ -252,6 +252,20 @@ def test_a_store_that_is_killed_while_it_is_made_can_be_made_again(tmp_path: Pat
     assert 4 < killed < 39
 
 
+def test_a_file_system_without_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    store_ids = []
+    for _ in range(2):
+        database = Database(tmp_path)
+        store_ids.append(database.store_id)
+        database.close()
+    assert store_ids[0] == store_ids[1]
+    assert [file.name for file in tmp_path.iterdir()] == ["memory.db"]
+
+
 def filled(folder: Path) -> Path:
     """Make a store with items and close it."""
     database = Database(folder)

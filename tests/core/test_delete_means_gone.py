@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from functools import partialmethod
 from pathlib import Path
@@ -20,6 +18,7 @@ from memreader.reader import MemReader
 from memreader.recall import RecallOptions
 from memreader.reindexing import facts_of
 from memreader.stores import Store
+from other_process import end, heard, say, start
 
 EMBEDDER = DenseEmbedder(dimension=32)
 OWNER, SESSION, AGENT = "ana-quorvex", "session-plimsoft", "agent-drubnik"
@@ -169,7 +168,7 @@ def test_what_is_deleted_is_in_no_file(memory: Memory, file: Path, way: str) -> 
 
 
 @pytest.mark.parametrize(
-    "way", ["delete", "delete_by_source", "delete_all", "changed file", "edited message", "in part"]
+    "way", ["delete", "delete_by_source", "delete_all", "changed file", "edited message", "in part", "note"]
 )
 def test_closing_purges(tmp_path: Path, file: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     file.parent.mkdir()
@@ -189,16 +188,37 @@ def test_closing_purges(tmp_path: Path, file: Path, way: str, monkeypatch: pytes
         elif way == "edited message":
             memory.add([{"role": "user", "content": "Edited.", "id": "m1"}], **LABELS)
         else:
-            memory.delete(ids[DOCUMENT], user_id=OWNER)
+            memory.delete(ids[DOCUMENT] if way == "in part" else "note", user_id=OWNER)
         assert memory.admin.stats().purge_due
         monkeypatch.undo()
     words = {
         "changed file": IN_DOCUMENT,
         "in part": IN_DOCUMENT,
+        "note": IN_NOTE,
         "delete_all": EVERYTHING | {OWNER},
         "delete": EVERYTHING,
     }
     assert left_of(tmp_path / "mem", words.get(way, {"zyxquorble", "龘靐齉爩", "rawplunk"})) == set()
+
+
+def test_what_is_deleted_during_a_purge_is_for_the_next_one(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = memory.add(["one", "zyxquorble"], user_id=OWNER).added
+    memory.delete(ids[0], user_id=OWNER)
+    database = memory._store._database
+    purge = database.purge
+
+    def purge_and_delete(timeout_s: float) -> str:
+        reason = purge(timeout_s)
+        memory.delete(ids[1], user_id=OWNER)
+        return reason
+
+    monkeypatch.setattr(database, "purge", purge_and_delete)
+    assert memory.admin.purge().complete
+    monkeypatch.undo()
+    assert memory.admin.stats().purge_due
+    assert memory.admin.purge().complete
+    assert not memory.admin.stats().purge_due
+    assert left_of(memory.folder, ["zyxquorble"]) == set()
 
 
 def test_a_message_without_an_item_leaves_nothing_when_it_is_edited(memory: Memory) -> None:
@@ -249,32 +269,6 @@ sys.stdin.readline()
 """
 
 
-def start(code: str, folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", code, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-
-
-def say(process: subprocess.Popen[str]) -> None:
-    assert process.stdin is not None
-    process.stdin.write("go on\n")
-    process.stdin.flush()
-
-
-def heard(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline().strip()
-
-
-def end(process: subprocess.Popen[str]) -> None:
-    process.kill()
-    process.wait(timeout=60)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.close()
-    process.stdout.close()
-
-
 def test_a_reader_in_another_process_is_named_and_waited_for(
     memory: Memory, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -298,12 +292,40 @@ def test_a_reader_in_another_process_is_named_and_waited_for(
         end(reader)
 
 
-KILLED = """
+AS_HERE = f"""
 import sys
+sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1] / "support")]!r}
 from pathlib import Path
 import test_delete_means_gone as tests
 folder = Path(sys.argv[1])
 memory = tests.open_it(folder)
+"""
+SEARCHER = """
+for user in (tests.OWNER, "ben", tests.OWNER):
+    print(len(memory.search("Plain", user_id=user, top_k=99, threshold=0)), flush=True)
+sys.stdin.readline()
+memory.search("Others", user_id="ben")
+memory.close()
+print("closed", flush=True)
+"""
+
+
+def test_another_process_that_has_it_open_is_not_in_the_way(memory: Memory, file: Path) -> None:
+    fill(memory, file)
+    searcher = start(AS_HERE + SEARCHER, memory.folder)
+    try:
+        assert [heard(searcher) for _ in range(3)] == ["10", "99", "10"]
+        assert memory.delete_all(user_id=OWNER).purge.complete
+        assert left_of(memory.folder, EVERYTHING | {OWNER}, VECTORS) == set()
+        # It still has the index in memory, and writes down what it has: without what is gone.
+        say(searcher)
+        assert heard(searcher) == "closed"
+        assert left_of(memory.folder, EVERYTHING | {OWNER}, VECTORS) == set()
+    finally:
+        end(searcher)
+
+
+KILLED = """
 ids = tests.fill(memory, folder.parent / "notes" / "chapter.txt")
 memory.delete([item.id for item in memory.get_all(user_id=tests.OWNER, agent_id=tests.AGENT)], user_id=tests.OWNER)
 left = folder / "indexes" / "left.tmp"
@@ -316,9 +338,7 @@ sys.stdin.readline()
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
 def test_what_a_killed_process_deleted_is_gone_after_the_next_close(tmp_path: Path, file: Path) -> None:
     file.parent.mkdir()
-    paths = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "support")]
-    code = f"import sys; sys.path[:0] = {paths!r}\n{KILLED}"
-    process = start(code, tmp_path / "mem")
+    process = start(AS_HERE + KILLED, tmp_path / "mem")
     try:
         assert heard(process) == "deleted"
         os.kill(process.pid, signal.SIGKILL)

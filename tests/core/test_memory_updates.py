@@ -236,6 +236,31 @@ def test_two_that_change_different_fields_keep_both(memory: Memory, tea: str) ->
     assert (item.metadata.tags, item.metadata.info, item.metadata.version) == (["t14"], {"n": 14}, 31)
 
 
+class Meanwhile(HashEmbedder):
+    """Does something once, while words about coffee are embedded."""
+
+    __slots__ = ()
+    todo: list[Callable[[], object]] = []  # noqa: RUF012
+
+    def embed(self, texts: Any) -> Vectors:
+        while "coffee" in texts[0] and self.todo:
+            self.todo.pop()()
+        return HashEmbedder.embed(self, texts)
+
+
+def test_a_change_in_the_middle_of_an_update_is_kept() -> None:
+    with Memory.in_memory(embedder=Meanwhile()) as memory:
+        (tea,) = memory.add("I like tea.", user_id="ana").added
+        Meanwhile.todo.append(lambda: memory.update(tea, {"tags": ["drink"]}, user_id="ana"))
+        changed = memory.update(tea, "I like coffee.", user_id="ana")
+        assert (changed.memory, changed.metadata.tags, changed.metadata.version) == ("I like coffee.", ["drink"], 3)
+        assert memory.get(tea, user_id="ana") == changed
+        Meanwhile.todo.append(lambda: memory.delete(tea, user_id="ana"))
+        with pytest.raises(ItemNotFoundError):
+            memory.update(tea, "I like coffee a lot.", user_id="ana")
+        assert memory.get_all(user_id="ana") == []
+
+
 def test_an_item_that_is_deleted_while_it_is_updated_stays_deleted(memory: Memory, tea: str) -> None:
     done = threading.Event()
 

@@ -154,6 +154,7 @@ def test_who_waited_for_a_broken_one_gets_another(makes: Makes) -> None:
     waiter.join(5)
     assert got
     assert got[0] is not broken
+    assert resident.users == ["ana"]
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -284,6 +285,19 @@ def test_a_forked_child_starts_empty_though_a_thread_of_the_parent_was_at_it(mak
             assert index.user_id == "dora"
         may_leave.set()
         using.result(10)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_child_forked_while_the_books_were_being_kept_keeps_its_own(makes: Makes) -> None:
+    resident = Resident(makes, max_mb=100)
+    with resident._lock:
+        child = os.fork()
+    if not child:
+        resident._lock.acquire()  # as it is for a child of another thread
+        resident.after_fork()
+        makes.use(resident, "ana")
+        os._exit(0 if resident.users == ["ana"] else 1)
+    assert ended(child) == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")

@@ -269,10 +269,15 @@ def test_what_was_found_survives_later_changes() -> None:
     index.search(unit(2, DIMENSION), {1: 1.0}, **EVERYTHING)
     for part, copy in zip((before.keys, before.lexical, before.coverage, before.similarity), copies, strict=True):
         assert (part == copy).all()
-    now = index.search(unit(2, DIMENSION), {1: 1.0}, **EVERYTHING)
-    known = now.keys.tolist()
-    now.keys[:] = 0
-    assert index.search(unit(2, DIMENSION), {1: 1.0}, **EVERYTHING).keys.tolist() == known
+
+
+def test_what_becomes_of_the_evidence_is_nothing_to_the_index() -> None:
+    items, index = filled(5)
+    found = index.search(unit(1, DIMENSION), {1: 1.0}, **EVERYTHING)
+    for part in (found.keys, found.lexical, found.coverage, found.similarity):
+        part[:] = 0
+    expected = slow_search(items, unit(1, DIMENSION), {1: 1.0}, None, None, isolate=False)
+    assert_equal(numbers(index.search(unit(1, DIMENSION), {1: 1.0}, **EVERYTHING)), expected)
 
 
 def test_whoever_holds_every_term_is_covered_to_exactly_one() -> None:

@@ -158,7 +158,7 @@ def search(make: Make, task: Task) -> dict[str, Any]:
     store = make(Path(task.folder), **task.options)
     asked = list(queries(task.users, task.samples + task.users))
     found: list[list[Found]] = []
-    calls = [lambda u=u, v=v: found.append(store.search(user_name(u), v, 10)) for u, v in asked]  # type: ignore[misc]
+    calls = [lambda u=u, v=v: found.append(store.search(user_name(u), v, 10)) for u, v in asked]
     # In the first round every user's rows are loaded where a store does so; that is what "open" measures.
     taken = timed(calls, task.patience_s, skip=task.users)
     store.close()

@@ -80,7 +80,6 @@ class Checkpoints:
             seq_now: The store's last change; a checkpoint from after it belongs to a database that was put back.
         """
         path = self.path(user_id)
-        self._known.pop(path.name, None)
         try:
             with _opened(path) as file:
                 header = read_header(file)
@@ -256,10 +255,8 @@ class Checkpoints:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BufferedReader]:
-    """Open a plain file for reading; a link is not followed, and a pipe not waited for."""
+    """Open a file for reading; a link is not followed, and a pipe not waited for."""
     with open(os.open(path, os.O_RDONLY | _BINARY | _NO_LINK | _NO_WAIT), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError("it is no plain file")
         yield file
 
 

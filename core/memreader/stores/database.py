@@ -42,21 +42,24 @@ class Database:
         NotADirectoryError: The folder is a file.
     """
 
+    file: forking.FileId
     _writer: sqlite3.Connection | None
     _writing: forking.Use | None
     """The use whose transaction is open, or was when Ctrl-C came in its last moment."""
 
     def __init__(self, folder: Path, *, durability: Durability = "process", register: Register | None = None) -> None:
         check_durability(durability)
-        self.path = place(folder)
-        self._connector = Connector(self.path, identity(self.path), durability, register, BUSY_TIMEOUT_S)
-        self._translating = Translating(self.path, timeout_s=BUSY_TIMEOUT_S)
+        self.file = (0, 0)
         self._on_fork: list[weakref.WeakMethod[Callable[[], None]]] = []
-        self._wiper = Wiper(self.path)
         self._closed = self._lost = False
-        self._start_anew()
-        forking.watch(self)
         with forking.using(self):
+            self.path = place(folder)
+            self.file = identity(self.path)
+            self._connector = Connector(self.path, self.file, durability, register, BUSY_TIMEOUT_S)
+            self._translating = Translating(self.path, timeout_s=BUSY_TIMEOUT_S)
+            self._wiper = Wiper(self.path)
+            self._start_anew()
+            forking.watch(self)
             self._writer, self.store_id = open_first(self._connector)
             self._writer.execute(f"PRAGMA busy_timeout = {POLL_S * 1000:.0f}")
 
@@ -173,11 +176,6 @@ class Database:
         changing. For the database itself there is nothing to be done.
         """
         self._on_fork.append(weakref.WeakMethod(callback))
-
-    @property
-    def file(self) -> tuple[int, int]:
-        """Device and inode of the file."""
-        return self._connector.file
 
     @property
     def is_open(self) -> bool:

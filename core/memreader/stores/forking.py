@@ -28,10 +28,7 @@ not_sqlites: set[int] = set()
 class Forkable(Protocol):
     """What has connections to a file."""
 
-    @property
-    def file(self) -> FileId:
-        """The file."""
-        ...
+    file: FileId
 
     @property
     def is_open(self) -> bool:

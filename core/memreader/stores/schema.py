@@ -83,6 +83,9 @@ def prepare(db: sqlite3.Connection, path: Path) -> bool:
         StoreCorruptError: The file is another program's.
         StoreVersionError: It is of a newer version, or of one that was never released.
     """
+    if _is_ours(db) and _version(db) == SCHEMA_VERSION:
+        # Without waiting for the write lock.
+        return False
     # Without effect inside a transaction. Off: else a table that is replaced takes away what refers to its rows.
     db.execute("PRAGMA foreign_keys = OFF")
     db.execute("PRAGMA legacy_alter_table = ON")

@@ -105,14 +105,14 @@ class RawFile:
         size = self._page_size()
         count = 0
         offset = 0
-        while data := self._read(offset, max(_CHUNK, size)):
+        while len(data := self._read(offset, _CHUNK)) >= size:
             for start in range(0, len(data) - size + 1, size):
                 gap = _gap(data, start, 100 if offset + start == 0 else 0, size)
                 zeros = data.count(0, start + gap.start, start + gap.stop)
                 if zeros < len(gap) and offset + start != _LOCK_BYTE // size * size:
                     self._write(offset + start + gap.start, bytes(len(gap)))
                     count += 1
-            offset += len(data)
+            offset += len(data) // size * size
         if count:
             os.fsync(self._file)
         return count

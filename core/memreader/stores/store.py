@@ -270,6 +270,7 @@ class Store:
 
     def _after_fork(self) -> None:
         """Start anew in a forked child: no lock, connection or half-filled index of the parent is used."""
+        Store._open_lock = threading.RLock()
         self._indexes.resident.after_fork()
 
 
