@@ -189,6 +189,20 @@ def test_entries_that_overlap_or_lie_outside_are_refused(by: int, name: str, pat
     assert "overlap" in refusal(patched(path, "items.jsonl", (OFFSET, first))).problem
 
 
+@pytest.mark.parametrize("offset", [2**63 - 1, 2**63, 2**64 - 1])
+@pytest.mark.parametrize("name", ["items.jsonl", "manifest.json"])
+def test_an_entry_beyond_any_file_is_refused(
+    offset: int, name: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", -1)  # All sizes and places are written in 64 bits.
+    write_archive(path, FACTS, small_rows())
+    data = bytearray(path.read_bytes())
+    at = record_of(data, name) + 46 + len(name)
+    struct.pack_into("<Q", data, at + 4 + 16, offset)
+    path.write_bytes(data)
+    assert "outside" in refusal(path).problem
+
+
 def test_what_is_said_to_be_too_large_is_refused_unread(path: Path) -> None:
     error = refusal(path, max_unpacked_mb=0.001)
     assert "over max_unpacked_mb=0.001" in error.problem

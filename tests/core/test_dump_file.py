@@ -36,7 +36,7 @@ METADATA = st.fixed_dictionaries(
         "info": st.dictionaries(TEXT, JSON, max_size=3),
         "embedding": st.lists(st.floats(-1, 1, width=32), max_size=4),
         "memory_time": TIME,
-        "version": st.integers(1, 2**70),
+        "version": st.integers(1, 2**53),
     },
 )
 ITEM = st.builds(

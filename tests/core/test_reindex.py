@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -112,6 +112,45 @@ def test_what_happens_meanwhile_is_in(memory: Memory, embedder: HashEmbedder) ->
     assert {item.id for item in memory.get_all(user_id="ana")} == {*ids, *fresh} - {ids[0], ids[19]}
     assert memory.search("another one", user_id="ana")[0].item.id in (ids[1], ids[18])
     assert memory.get(ids[2], user_id="ana").metadata.tags == ["t"]  # type: ignore[union-attr]
+
+
+class Meanwhile(HashEmbedder):
+    """Does something once, while it embeds."""
+
+    __slots__ = ()
+    todo: list[Callable[[], object]] = []  # noqa: RUF012
+
+    def embed(self, texts: Any) -> Vectors:
+        while self.todo:
+            self.todo.pop()()
+        return HashEmbedder.embed(self, texts)
+
+
+def test_words_that_change_while_the_old_ones_are_embedded_are_embedded_again(memory: Memory) -> None:
+    ids = [item.id for item in memory.get_all(user_id="ana")]
+    Meanwhile.todo.append(lambda: memory.update(ids[1], "Fact number 1 is another one.", user_id="ana"))
+    embedder = Meanwhile(dimension=32)
+    assert memory.admin.reindex(embedder).items == 22
+    assert_searched_by(memory, HashEmbedder(dimension=32))
+
+
+def test_it_does_not_end_before_every_item_is_done(memory: Memory) -> None:
+    job = memory._store.reindexing(facts_of(LARGER))
+
+    def stage() -> int:
+        count = 0
+        while part := job.next(10):
+            job.stage(part, LARGER.embed([one.memory for one in part]), [term_counts(one.memory) for one in part])
+            count += len(part)
+        return count
+
+    assert not job.finish()
+    assert stage() == 21
+    memory.add("A new fact.", user_id="ana")
+    assert not job.finish()
+    assert stage() == 1
+    assert job.progress() == (22, 22)
+    assert job.finish()
 
 
 def test_opening_may_reindex(memory: Memory, folder: Path) -> None:

@@ -73,9 +73,9 @@ def open_archive(
             entries = entries_in(archive)
             size = stream.seek(0, 2)
             check_sizes(entries, size, max_unpacked_mb=max_unpacked_mb, max_ratio=max_ratio)
+            check_places(stream, entries, directory)
             reader = ArchiveReader(place, stream, archive, entries, int(max_row_mb * MB))
             check_names(entries)
-            check_places(stream, entries, directory)
         except Flaw as flaw:
             raise flaw.in_file(str(place), "", _REMEDY) from None
         reader.verify(progress)

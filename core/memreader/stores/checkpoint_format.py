@@ -143,7 +143,7 @@ def _header(values: dict[str, Any]) -> Header:
 
 
 def _whole(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 2**63:
+    if not isinstance(value, int) or not 0 <= value < 2**63:
         raise ValueError("no whole number")
     return value
 
