@@ -25,6 +25,8 @@ Origin = Literal["conversation", "retrieved", "web", "file", "system"]
 Visibility = Literal["private", "public", "session"]
 
 MAX_ID_LENGTH = 256
+MAX_VERSION = 2**62
+"""An item that came in with this version keeps it, however often it changes: a database can count no further."""
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -138,7 +140,7 @@ class TextualMemoryMetadata(BaseModel):
     is_fast: bool = False
     evolve_from: list[Text] = Field(default_factory=list)
     evolve_to: list[Text] = Field(default_factory=list)
-    version: int = Field(default=1, ge=1, le=2**53)
+    version: int = Field(default=1, ge=1, le=MAX_VERSION)
     history: list[Info] = Field(default_factory=list)
     info: Info = Field(default_factory=dict)
 

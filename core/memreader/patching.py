@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from pydantic import ValidationError
 
 from memreader.errors import InputError
-from memreader.items import TextualMemoryItem, TextualMemoryMetadata
+from memreader.items import MAX_VERSION, TextualMemoryItem, TextualMemoryMetadata
 
 Patch: TypeAlias = "str | Mapping[str, Any] | TextualMemoryItem"
 """New words; or `memory` and `metadata` (or fields of the metadata), of which what is given is changed."""
@@ -33,7 +33,7 @@ def patched(item: TextualMemoryItem, patch: Patch) -> TextualMemoryItem:
     memory, fields = _parts(item, patch)
     data = item.metadata.model_dump(exclude={"embedding"})
     data |= fields
-    data["version"] = item.metadata.version + 1
+    data["version"] = min(item.metadata.version + 1, MAX_VERSION)
     data["updated_at"] = datetime.now().astimezone().isoformat(timespec="seconds")
     try:
         return TextualMemoryItem(

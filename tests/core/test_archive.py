@@ -207,9 +207,19 @@ def test_a_row_that_could_not_be_read_is_not_written(tmp_path: Path) -> None:
         small_rows(items=[item_row(), {**item_row("b"), "more": 1}]),
         small_rows(messages=[message_row(), message_row(1, user_id=" ")]),
         small_rows(messages=[message_row(), message_row(1, content="\ud800")]),
+        small_rows(items=[item_row(), item_row("b", source_keys=["m"] * 10**6)]),
     ):
         with pytest.raises(ArchiveError, match="line 2"):
             write_archive(tmp_path / "a.zip", FACTS, rows)
+    assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("change", [{"created_at": ""}, {"embedder": ""}, {"lexicon": "\ud800"}, {"dimension": 70_000}])
+def test_facts_that_could_not_be_read_are_not_written(change: dict[str, Any], tmp_path: Path) -> None:
+    facts = replace(FACTS, **change)
+    rows = small_rows(items=[], vectors=[])
+    with pytest.raises(ArchiveError, match=f"manifest.json, {next(iter(change))}"):
+        write_archive(tmp_path / "a.zip", facts, rows)
     assert not os.listdir(tmp_path)
 
 

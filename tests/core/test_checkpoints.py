@@ -522,10 +522,15 @@ def test_after_a_purge_no_file_holds_what_was_deleted(tmp_path: Path, items: Fak
     items.fill(400)
     saved = [0]
 
-    def under_lock(call: Callable[..., object]) -> Callable[..., object]:
+    def slowly(call: Callable[..., object]) -> Callable[..., object]:
+        chance = random.Random(1)
+
         def wrapped(*arguments: int) -> object:
             with lock:
-                return call(*arguments)
+                found = call(*arguments)
+            # Whatever can happen between an answer and its use, shall.
+            time.sleep(chance.choice([0, 0.001, 0.003]))
+            return found
 
         return wrapped
 
@@ -535,8 +540,8 @@ def test_after_a_purge_no_file_holds_what_was_deleted(tmp_path: Path, items: Fak
             saved[0] += saver.save(
                 index,
                 epoch=3,
-                changes=under_lock(items.changes),
-                current=under_lock(lambda: items.last_deletion),
+                changes=slowly(items.changes),
+                current=slowly(lambda: items.last_deletion),
             )
 
     with ThreadPoolExecutor(1) as pool:
@@ -555,6 +560,7 @@ def test_after_a_purge_no_file_holds_what_was_deleted(tmp_path: Path, items: Fak
                         assert vector not in path.read_bytes()
                     except FileNotFoundError:
                         continue
+                time.sleep(0.002)
         finally:
             over.set()
         saving.result(20)

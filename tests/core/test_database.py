@@ -82,9 +82,15 @@ def half_done(database: Database, error: BaseException, *, given_up: bool = Fals
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt()], ids=repr)
-def test_an_error_takes_the_whole_transaction_back(database: Database, error: BaseException) -> None:
+def test_an_error_takes_the_whole_transaction_back(
+    database: Database, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BUSY_TIMEOUT_S", 0.1)
+    other = Database(database.path.parent)
     with pytest.raises(type(error)):
         half_done(database, error)
+    remember(other, "another")  # at once: no lock was left behind
+    other.close()
     remember(database, "whole")
     assert known(database) & {"half", "whole"} == {"whole"}
 
@@ -171,6 +177,7 @@ def test_durability_is_sqlites_normal_or_full_synchronous_and_may_be_raised_late
     normal, full = Database(tmp_path), Database(tmp_path, durability="power")
     assert setting(normal, "synchronous") == [1] * 6
     assert setting(full, "synchronous") == [2] * 6
+    remember(normal, "a")
     normal.durability = "power"
     assert normal.durability == "power"
     with normal.transaction() as db:

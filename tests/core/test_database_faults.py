@@ -172,6 +172,13 @@ def test_a_folder_in_which_none_may_be_made_is_named(public: Path) -> None:
 
 
 @posix
+def test_a_umask_that_takes_the_owners_rights_is_no_hindrance(public: Path) -> None:
+    if os.getuid() == 0:
+        os.chown(public, 65534, 65534)
+    run("os.umask(0o277); database = Database(folder / 'm'); write(database, 'a', 1)", public, as_nobody=True)
+
+
+@posix
 @pytest.mark.parametrize("mode", [0o000, 0o444])
 def test_a_file_without_rights_is_named(public: Path, mode: int) -> None:
     folder = public / "mem"
@@ -196,6 +203,12 @@ write(database, "a", 1)
 database.before_fork(busy=False)  # so that connections are made anew
 folder.chmod(0o500)
 fails(StoreReadOnlyError, lambda: write(database, "b", 1), "folder")
+folder.chmod(0o700)
+database.path.chmod(0)
+fails(StoreReadOnlyError, lambda: keys(database), "memory.db")
+database.path.chmod(0o600)
+folder.chmod(0)
+fails(StoreReadOnlyError, lambda: keys(database))
 folder.chmod(0o700)
 write(database, "c", 1)
 assert keys(database) == {"a", "c"}
@@ -418,6 +431,16 @@ def test_a_folder_that_was_deleted_is_not_written_to(tmp_path: Path) -> None:
             use_it() if use_it == database.purge else use_it().__enter__()  # type: ignore[union-attr]
     database.close()
     assert not (tmp_path / "mem").exists()
+
+
+@posix
+def test_a_file_that_was_deleted_is_not_made_anew(tmp_path: Path) -> None:
+    database = Database(tmp_path)
+    database.path.unlink()
+    with pytest.raises(StoreIOError, match="deleted"), database.reading():
+        pass
+    assert not database.path.exists()
+    database.close()
 
 
 @pytest.mark.parametrize(

@@ -180,6 +180,7 @@ def test_a_child_forked_in_a_transaction_can_neither_commit_it_nor_hurt_it(tmp_p
     run(
         """
 import sqlite3
+write("before")
 def child():
     refuses(lambda: db.execute("INSERT INTO meta VALUES ('by child', '')"), sqlite3.DatabaseError)
     refuses(lambda: db.execute("COMMIT"), sqlite3.DatabaseError)
@@ -411,12 +412,29 @@ def some_use():
     write(os.urandom(9).hex())
     assert database.purge() == ""
 some_use()
-assert len(files()) >= 5
+assert len(files()) >= 4
 def child():
     assert files() == []
     some_use()
 assert ended(in_child(child)) == 0
 some_use()
+""",
+        tmp_path,
+    )
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="lists this process's open files")
+def test_a_child_that_may_not_use_the_store_closes_none_of_its_parents_files(tmp_path: Path) -> None:
+    run(
+        """
+assert database.purge() == ""
+def child():
+    before = os.listdir("/proc/self/fd")
+    database.close()
+    assert os.listdir("/proc/self/fd") == before
+with database.transaction():
+    pid = in_child(child)
+assert ended(pid) == 0
 """,
         tmp_path,
     )

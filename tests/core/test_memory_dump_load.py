@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from memreader.errors import ArchiveError, InputError, InvalidVectorsError, ItemExistsError
-from memreader.items import TextualMemoryItem
+from memreader.items import MAX_VERSION, TextualMemoryItem
 from memreader.memory import Memory
 from memreader.testing import HashEmbedder
 from memreader.types import Vectors
@@ -89,13 +89,13 @@ def test_an_id_that_is_there_can_stay(memory: Memory, tmp_path: Path) -> None:
 
 def test_an_id_that_is_there_can_be_replaced(memory: Memory, tmp_path: Path) -> None:
     memory.add([own("b", "old"), own("c", "likes tea")], user_id="ana")
-    report = memory.load(write(tmp_path, own("a"), own("b")), user_id="ana", on_conflict="replace")
+    write(tmp_path, own("a"), own("b", updated_at="2020-01-01"))
+    report = memory.load(tmp_path, user_id="ana", on_conflict="replace")
     assert (report.added, report.existing, report.replaced) == (["a", "b"], [], ["b"])
     assert [item.memory for item in memory.get_all(user_id="ana")] == ["likes tea"] * 3
-    assert [(one.event, one.item and one.item.memory) for one in memory.history("b", user_id="ana")] == [
-        ("add", "old"),
-        ("replace", "likes tea"),
-    ]
+    versions = memory.history("b", user_id="ana")
+    assert [(one.event, one.item and one.item.memory) for one in versions] == [("add", "old"), ("replace", "likes tea")]
+    assert versions[0].at <= versions[1].at
     assert memory.search("old", user_id="ana") == []
 
 
@@ -175,8 +175,10 @@ def test_what_comes_in_can_be_changed_and_deleted(memory: Memory, tmp_path: Path
     with pytest.raises(ArchiveError, match="version"):
         memory.load(tmp_path, user_id="ana")
     sources = [{"index": 10**30, "start": 10**30, "end": 10**40}, {"type": "doc", "doc_path": "x", "page": 10**30}]
-    memory.load(write(tmp_path, own("a", version=2**52, sources=sources)), user_id="ana")
-    assert memory.update("a", "likes coffee", user_id="ana").metadata.version == 2**52 + 1
+    memory.load(write(tmp_path, own("a", version=MAX_VERSION, sources=sources)), user_id="ana")
+    assert memory.update("a", "likes coffee", user_id="ana").metadata.version == MAX_VERSION
+    assert memory.load(tmp_path, user_id="ana", on_conflict="replace").replaced == ["a"]
+    assert memory.update("a", "likes coffee a lot", user_id="ana") == memory.get("a", user_id="ana")
     assert memory.search("coffee", user_id="ana", filter={"version": {"$gt": 5}})[0].item.id == "a"
     assert memory.delete("a", user_id="ana") == ["a"]
 

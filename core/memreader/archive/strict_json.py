@@ -10,24 +10,46 @@ from typing import Any
 
 from memreader.archive.flaws import Flaw
 
+MAX_FRAME = 1_000_000
 
-def decode(text: str, *, max_frame: int = 1_000_000) -> Any:
+
+def decode(text: str, *, max_frame: int = MAX_FRAME) -> Any:
     """Return the value of a whole JSON text.
 
     Args:
         text: JSON.
-        max_frame: How many characters may stand outside of its strings: brackets and commas take up to 25 times their
-            size of memory as Python's objects, strings hardly more than their size.
+        max_frame: See `check_frame`.
 
     Raises:
         Flaw: It is none, or has something that we don't take.
     """
-    if len(text) > max_frame:
-        _check_frame(text, max_frame)
+    check_frame(text, max_frame)
     value, end = decode_at(text, 0)
     if text[end:].strip(" \t\r\n"):
         raise Flaw("is not JSON: something follows after its end")
     return value
+
+
+def check_frame(text: str, limit: int = MAX_FRAME) -> None:
+    """Return if at most `limit` characters of a JSON text stand outside of its strings.
+
+    Brackets and commas take up to 25 times their size of memory as Python's objects; strings hardly more than theirs.
+
+    Raises:
+        Flaw: There are more.
+    """
+    if len(text) <= limit:
+        return
+    outside = last = 0
+    for match in _STRING.finditer(text):
+        outside += match.start() - last
+        last = match.end()
+        if outside > limit:
+            break
+    else:
+        outside += len(text) - last
+    if outside > limit:
+        raise Flaw("has far more parts than it can need")
 
 
 def decode_at(text: str, start: int) -> tuple[Any, int]:
@@ -61,19 +83,6 @@ def encode(value: Any) -> str:
     except (ValueError, TypeError, RecursionError):
         problem = "holds something that JSON can't: a number that is not finite, an object, or itself"
     raise Flaw(problem)
-
-
-def _check_frame(text: str, limit: int) -> None:
-    outside = last = 0
-    for match in _STRING.finditer(text):
-        outside += match.start() - last
-        last = match.end()
-        if outside > limit:
-            break
-    else:
-        outside += len(text) - last
-    if outside > limit:
-        raise Flaw("has far more parts than it can need")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -15,8 +15,8 @@ import numpy as np
 from memreader.archive.columns import ENTRIES, MANIFEST, VECTORS, check_row, user
 from memreader.archive.files import replacing
 from memreader.archive.flaws import Flaw
-from memreader.archive.manifest import ArchiveFacts, EntryFacts, Manifest
-from memreader.archive.strict_json import encode
+from memreader.archive.manifest import ArchiveFacts, EntryFacts, Manifest, read_manifest
+from memreader.archive.strict_json import check_frame, encode
 from memreader.archive.vectors import check_vectors
 from memreader.errors import ArchiveError, DimensionMismatchError
 from memreader.types import Progress, Vectors
@@ -75,8 +75,13 @@ def write_archive(
             writer.write_rows(archive, entry, getattr(rows, entry.partition(".")[0]))
         writer.write_vectors(archive, rows.vectors)
         manifest = Manifest(facts, tuple(sorted(writer.users)), writer.entries)
+        text = manifest.to_json()
+        try:
+            read_manifest(text)
+        except Flaw as flaw:
+            raise flaw.in_file(str(target), MANIFEST, _REMEDY) from None
         with archive.open(MANIFEST, "w", force_zip64=True) as sink:
-            sink.write(manifest.to_json().encode())
+            sink.write(text.encode())
     writer.tell_the_end()
     return manifest
 
@@ -114,11 +119,12 @@ class _Writer:
             try:
                 check_row(entry, row)
                 self._know(row["user_id"])
-                line = encode({name: row[name] for name in names}).encode() + b"\n"
+                line = encode({name: row[name] for name in names})
+                check_frame(line)
             except Flaw as flaw:
                 raise flaw.in_file(str(self._path), f"{entry}, line {place + 1}", _REMEDY) from None
             self._tell(1)
-            yield 1, line
+            yield 1, line.encode() + b"\n"
 
     def _know(self, user_id: str) -> None:
         if user_id in self.users:

@@ -128,11 +128,11 @@ class Database:
                         writer = self._usable_writer()
                         if self._began(writer, use):
                             yield writer
-                            self._commit(writer)
+                            writer.execute("COMMIT")
                             return
                 finally:
                     try:
-                        self._end(use)
+                        self._end()
                     finally:
                         use.inside.pop(use, None)
                 if time.monotonic() > until:
@@ -194,7 +194,7 @@ class Database:
         if self._writer is not None:
             forking.keep_forever(self._writer)
             if self._in_transaction():
-                # This thread is in the block of its transaction, and could go on to write.
+                # This thread is in the block of its transaction, and would go on to write and commit.
                 self._writer.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
         # Its file is not closed either; and a daemon that closes all files must not find another one by its number.
         self._wiper = Wiper(self.path)
@@ -258,16 +258,9 @@ class Database:
             return False
         return True
 
-    def _commit(self, writer: sqlite3.Connection) -> None:
-        if self._lost:
-            raise StoreForkedError(path=str(self.path))
-        writer.execute("COMMIT")
-
-    def _end(self, use: forking.Use) -> None:
+    def _end(self) -> None:
         """Roll back what was not committed."""
-        if use.is_inherited:
-            # In a child that was forked meanwhile it is the parent's to do.
-            return
+        # In a child that was forked meanwhile there is no writer, and it is the parent's to do.
         self._writing = None
         # After a commit there is nothing to roll back, nor after errors on which SQLite did so by itself.
         if self._writer is not None and self._writer.in_transaction:
@@ -280,13 +273,14 @@ class Database:
         """Try to purge, and return "" or what was in the way; the caller has the write lock."""
         writer = self._usable_writer()
         try:
-            if not empty_log(writer, self.path) or not self._began(writer, use) or not log_is_empty(self.path):
+            empty_log(writer)
+            if not self._began(writer, use) or not log_is_empty(self.path):
                 return READ_OR_WRITTEN
             wiped = self._wiper.wipe()
         except ValueError as error:
             return str(error)
         finally:
-            self._end(use)
+            self._end()
         if wiped:
             # It has pages in memory as they were. The others forgot theirs when the log was emptied.
             self._writer = None

@@ -18,7 +18,6 @@ from typing import ClassVar
 from memreader.errors import StoreIOError
 from memreader.stores import forking
 from memreader.stores.failures import is_busy
-from memreader.stores.schema import log_is_empty
 
 _TREE_PAGES = {2: 12, 5: 12, 10: 8, 13: 8}
 """First byte of a page of a tree -> bytes of its header."""
@@ -62,19 +61,17 @@ class Wiper:
         self._raw = None
 
 
-def empty_log(db: sqlite3.Connection, path: Path) -> bool:
-    """Write the log back into the database and cut it to nothing; return whether nobody was in the way.
+def empty_log(db: sqlite3.Connection) -> None:
+    """Write the log back into the database and cut it to nothing, if nobody is in the way.
 
     Args:
-        db: A connection to the database at `path`, outside of a transaction.
+        db: A connection outside of a transaction.
     """
     try:
-        busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     except sqlite3.OperationalError as error:
         if not is_busy(error):
             raise
-        return False
-    return not busy and log_is_empty(path)
 
 
 class RawFile:

@@ -7,9 +7,10 @@ import sqlite3
 from collections.abc import Sequence
 
 from memreader.errors import DimensionMismatchError, ItemExistsError
+from memreader.items import MAX_VERSION
 from memreader.records import Batch, Deleted, DocumentRecord, ItemRecord, MessageRecord, Selection, Written
 from memreader.stores.changes import ChangeNumbers
-from memreader.stores.erasing import Eraser, add_event, drop_unmentioned, is_blanked, last_event
+from memreader.stores.erasing import Eraser, add_event, drop_unmentioned, is_blanked, last_event, now
 from memreader.stores.inserting import insert_item, link
 from memreader.stores.rows import bound, evidence_of, metadata_json
 from memreader.stores.selecting import keys_of, whole_user
@@ -181,15 +182,11 @@ class BatchWriter:
             self.written.existing.append(item.id)
             link(db, key, record.source_keys)
             return
-        after["version"] = version + 1
+        after["version"] = min(version + 1, MAX_VERSION)
         metadata = item.metadata
         event = "replace" if record.base_version is None else "update"
-        self._record_version(item.id, before, memory, old, event, after["updated_at"])
-        # The same words still state what they did.
-        relations = record.relations or (relations_of(db, key) if item.memory == memory else ())
-        entities = db.execute("SELECT entity FROM mentions WHERE item = ?", (key,)).fetchall()
-        db.execute("DELETE FROM mentions WHERE item = ?", (key,))
-        db.execute("DELETE FROM relations WHERE item = ?", (key,))
+        # An item from elsewhere may have been changed long ago; it takes the place of this one now.
+        self._record_version(item.id, before, memory, old, event, after["updated_at"] if event == "update" else now())
         db.execute(
             "UPDATE items SET seq = ?, session_id = ?, agent_id = ?, status = ?, visibility = ?, source = ?, "
             "memory = ?, metadata = ? WHERE id = ?",
@@ -203,10 +200,19 @@ class BatchWriter:
             db.execute(query, (*evidence_of(record.vector, record.terms), key))
             db.execute("DELETE FROM staged WHERE item = ?", (key,))
         link(db, key, record.source_keys)
-        add_mentions(db, self._batch.user_id, key, metadata.entities, relations)
-        drop_unmentioned(db, entities)
+        self._mention_anew(key, record, same_words=item.memory == memory)
         self.written.added.append(item.id)
         self.written.replaced.append(item.id)
+
+    def _mention_anew(self, key: int, record: ItemRecord, *, same_words: bool) -> None:
+        """Put an item's mentions and relations in the place of its old ones; the same words state what they did."""
+        db = self._db
+        relations = record.relations or (relations_of(db, key) if same_words else ())
+        entities = db.execute("SELECT entity FROM mentions WHERE item = ?", (key,)).fetchall()
+        db.execute("DELETE FROM mentions WHERE item = ?", (key,))
+        db.execute("DELETE FROM relations WHERE item = ?", (key,))
+        add_mentions(db, self._batch.user_id, key, record.item.metadata.entities, relations)
+        drop_unmentioned(db, entities)
 
     def _record_version(
         self, item_id: str, before: dict[str, object], memory: str, old: str, event: str, at: str
@@ -221,7 +227,7 @@ class BatchWriter:
             "AND item_id = ?)",
             (memory, old, *values),
         )
-        add_event(db, *values, version=version + 1, event=event, at=at, cause=event)
+        add_event(db, *values, version=min(version + 1, MAX_VERSION), event=event, at=at, cause=event)
 
 
 def _content(metadata: dict[str, object]) -> dict[str, object]:
