@@ -76,10 +76,10 @@ def kill_ours(
     templates = Templates(scratch)
     for number in range(arguments.runs):
         phase, writers = plan[number % len(plan)]
-        progress(f"{phase}, {writers} writers", number, arguments.runs)
+        progress(f"{phase}, writers: {writers}", number, arguments.runs)
         found = kill_once(phase, writers, templates, random.Random(f"{arguments.seed} {number}"))
         rows[phase, writers].update({column: found[column] for column in COLUMNS})
-        notes.extend(f"{phase}, {writers} writers, run {number}: {example}" for example in found["examples"])
+        notes.extend(f"{phase}, writers: {writers}, run {number}: {example}" for example in found["examples"])
     total = sum(rows.values(), Counter())
     named = {f"memreader: {phase}, {writers} writer{'s'[: writers - 1]}": row for (phase, writers), row in rows.items()}
     named["memreader: all"] = Counter({column: total[column] for column in COLUMNS})
@@ -111,11 +111,12 @@ def kill_once(name: str, writers: int, templates: Templates, rng: random.Random)
             reader.stdin.close()
             read = result_of(reader)
         found = json.loads(run_child("check", place / "store", "--state", place / "state.json", "--logs", *logs))
-    problems = [*found["examples"], *read["examples"], *ended, *([found["error"]] if found["error"] else [])]
+    damage = [*found["examples"], *([found["error"]] if found["error"] else [])]
+    problems = [*damage, *(f"while reading, {example}" for example in read["examples"]), *ended]
     return {
         "kills": writers - len(ended), "acknowledged": found["acknowledged"], "lost": found["lost"],
         "undone": found["undone"], "torn": found["torn"], "reads": read["reads"], "torn reads": read["torn"],
-        "open errors": int(bool(found["error"])), "damaged": int(bool(problems)), "examples": problems,
+        "open errors": int(bool(found["error"])), "damaged": int(bool(damage)), "examples": problems,
     }  # fmt: skip
 
 

@@ -515,55 +515,57 @@ def test_dead_rows_and_labels_of_the_dead_are_in_no_file(kept: Checkpoints, item
         assert part not in data
 
 
-def test_after_a_purge_no_file_holds_what_was_deleted(tmp_path: Path, items: FakeItems) -> None:
+def test_after_a_purge_no_file_ever_holds_what_was_deleted(tmp_path: Path, items: FakeItems) -> None:
     """One thread saves all the time, from an index that is mostly behind; the other deletes and purges."""
-    lock, over = threading.Lock(), threading.Event()
+    lock, over, chance = threading.Lock(), threading.Event(), random.Random(0)
     saver, purger = checkpoints(tmp_path), checkpoints(tmp_path)
     items.fill(400)
-    saved = [0]
+    saved, purged = [0], []
 
     def slowly(call: Callable[..., object]) -> Callable[..., object]:
-        chance = random.Random(1)
-
         def wrapped(*arguments: int) -> object:
             with lock:
                 found = call(*arguments)
             # Whatever can happen between an answer and its use, shall.
-            time.sleep(chance.choice([0, 0.001, 0.003]))
+            time.sleep(chance.choice([0, 0.001, 0.004]))
             return found
 
         return wrapped
 
+    changes, current = slowly(items.changes), slowly(lambda: items.last_deletion)
+
     def keep_saving() -> None:
         index = index_of(items)
         while not over.is_set():
-            saved[0] += saver.save(
-                index,
-                epoch=3,
-                changes=slowly(items.changes),
-                current=slowly(lambda: items.last_deletion),
-            )
+            saved[0] += saver.save(index, epoch=3, changes=changes, current=current)
+            time.sleep(chance.choice([0.002, 0.01]))
+
+    def assert_gone() -> None:
+        for path in list(saver.folder.iterdir()):
+            try:
+                data = path.read_bytes()
+            except FileNotFoundError:
+                continue
+            assert not any(vector in data for vector in purged)
 
     with ThreadPoolExecutor(1) as pool:
         saving = pool.submit(keep_saving)
         try:
             while not saved[0]:
                 assert not saving.done()
-            for key in random.Random(0).sample(list(items.held), 200):
+            for key in chance.sample(list(items.held), 100):
+                time.sleep(chance.choice([0, 0.002, 0.01]))
+                vector = items.held[key][1].vector.tobytes()
                 with lock:
-                    vector = items.held[key][1].vector.tobytes()
                     items.delete(key)
                     last = items.last_deletion
                 assert purger.remove_stale(lambda header, last=last: header.seq >= last, timeout_s=10)
-                for path in list((tmp_path / "indexes").iterdir()):
-                    try:
-                        assert vector not in path.read_bytes()
-                    except FileNotFoundError:
-                        continue
-                time.sleep(0.002)
+                purged.append(vector)
+                assert_gone()
         finally:
             over.set()
         saving.result(20)
+    assert_gone()
     assert saved[0] > 3
 
 

@@ -94,6 +94,10 @@ write(database, "c", 10)
 resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 write(database, "d", 5_000_000)
 assert keys(database) == {"a", "c", "d"}
+write(database, "d", 7_000_000)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
+assert "free some space" in database.purge()
+resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 assert database.purge() == ""
 database.close()
 database = Database(folder)
@@ -110,7 +114,9 @@ def test_a_new_store_that_does_not_fit_says_so_and_can_be_made_later(tmp_path: P
 import resource
 hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
-fails(StoreFullError, lambda: Database(folder))
+error = fails(StoreFullError, lambda: Database(folder))
+assert str(error).count("Free some space") == 1
+assert os.listdir(folder) == []
 resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 database = Database(folder)
 write(database, "a", 100)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -40,6 +41,27 @@ print("wrote", flush=True)
 sys.stdin.readline()
 """
 
+BUSY_PROCESS = """
+import random, sys, time
+from pathlib import Path
+from memreader.stores.database import Database
+database = Database(Path(sys.argv[1]))
+first, chance, alive = int(sys.argv[2]), random.Random(sys.argv[2]), []
+query = "INSERT INTO items (user_id, item_id, seq, status, visibility, memory, metadata) "
+query += "VALUES ('ana', ?, ?, '', '', ?, '')"
+until, number = time.monotonic() + 3, first
+while time.monotonic() < until:
+    with database.transaction() as db:
+        for _ in range(30):
+            number += 1
+            db.execute(query, (f"{chance.random()}", number, f"<word{number:06}>" * chance.randint(1, 300)))
+            alive.append(number)
+        for _ in range(28):
+            doomed = alive.pop(chance.randrange(len(alive)))
+            db.execute("DELETE FROM items WHERE user_id = 'ana' AND seq = ?", (doomed,))
+print(alive)
+"""
+
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
@@ -67,7 +89,7 @@ def add(database: Database, numbers: range, *, words: int) -> None:
 
 def delete(database: Database, numbers: list[int]) -> None:
     with database.transaction() as db:
-        db.executemany("DELETE FROM items WHERE seq = ?", [(number,) for number in numbers])
+        db.execute("DELETE FROM items WHERE seq IN (SELECT value FROM json_each(?))", (json.dumps(numbers),))
 
 
 def marks(folder: Path) -> set[int]:
@@ -253,6 +275,50 @@ def test_writes_of_threads_while_purging_are_kept(database: Database) -> None:
     assert marks(database.path.parent) == set(wrote)
 
 
+def test_writes_of_processes_while_purging_are_kept(database: Database) -> None:
+    folder = database.path.parent
+    add(database, range(5000), words=300)
+    delete(database, list(range(0, 5000, 2)))
+    alive = set(range(1, 5000, 2))
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", BUSY_PROCESS, str(folder), str(first)], stdout=subprocess.PIPE, text=True
+        )
+        for first in (200_000, 400_000, 600_000)
+    ]
+    purged = 0
+    while any(process.poll() is None for process in processes):
+        purged += database.purge(timeout_s=0.3) == ""
+    for process in processes:
+        alive |= set(json.loads(process.communicate()[0]))
+    assert purged > 5
+    with database.reading() as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert {seq for (seq,) in db.execute("SELECT seq FROM items")} == alive
+    assert database.purge() == ""
+    assert marks(folder) == alive
+
+
+def test_nobody_else_can_write_while_the_file_is_wiped(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    wiped = []
+
+    def wipe(file: RawFile) -> int:
+        assert database.path.with_name("memory.db-wal").stat().st_size == 0
+        with closing(sqlite3.connect(database.path, timeout=0, isolation_level=None)) as other:
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                other.execute("BEGIN IMMEDIATE")
+            assert other.execute("SELECT count(*) FROM items").fetchone() == (50,)
+        wiped.append(real(file))
+        return wiped[-1]
+
+    real = RawFile.wipe
+    monkeypatch.setattr(RawFile, "wipe", wipe)
+    add(database, range(100), words=20)
+    delete(database, list(range(0, 100, 2)))
+    assert database.purge() == ""
+    assert len(wiped) == 1
+
+
 def test_a_file_of_another_layout_is_not_touched(tmp_path: Path) -> None:
     contents = {
         "letter": b"this is no database" * 500,
@@ -274,6 +340,19 @@ def test_a_file_of_another_layout_is_not_touched(tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes() == content
 
 
+def kinds_with_something_in_the_middle(data: bytes, page_size: int) -> set[int]:
+    """Return the kinds of pages whose space between the cells' numbers and the cells is not all zeros."""
+    found = set()
+    for start in range(0, len(data), page_size):
+        head = start + (100 if start == 0 else 0)
+        if data[head] in (2, 5, 10, 13):
+            cells, content = (int.from_bytes(data[head + at : head + at + 2], "big") for at in (3, 5))
+            begin = head + (12 if data[head] in (2, 5) else 8) + 2 * cells
+            if any(data[begin : start + (content or 65536)]):
+                found.add(data[head])
+    return found
+
+
 @pytest.mark.parametrize("page_size", [512, 1024, 4096, 65536])
 def test_pages_of_any_size_are_wiped_and_stay_whole(tmp_path: Path, page_size: int) -> None:
     path = tmp_path / "file"
@@ -291,14 +370,20 @@ def test_pages_of_any_size_are_wiped_and_stay_whole(tmp_path: Path, page_size: i
             db.execute("DELETE FROM t WHERE id = ?", (number,))
         db.execute("COMMIT")
         before = db.execute("SELECT * FROM t").fetchall()
+    assert kinds_with_something_in_the_middle(path.read_bytes(), page_size) >= {10, 13}
     file = RawFile(path)
     assert file.wipe() > 0
     assert file.wipe() == 0
-    file.close()
+    assert kinds_with_something_in_the_middle(path.read_bytes(), page_size) == set()
     assert marks(tmp_path) == set(range(1, 3000, 2))
-    with closing(sqlite3.connect(path)) as db:
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
         assert db.execute("SELECT * FROM t").fetchall() == before
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        db.execute("DELETE FROM t WHERE id > 0")
+    file.wipe()
+    file.close()
+    assert kinds_with_something_in_the_middle(path.read_bytes(), page_size) == set()
+    assert marks(tmp_path) == set()
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts this process's open files")

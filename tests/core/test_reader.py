@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memreader.errors import InputError, ModelRequiredError
@@ -289,6 +289,7 @@ roles = st.sampled_from(["user", "assistant", "system"])
 chats = st.lists(st.builds(lambda role, content: {"role": role, "content": content}, roles, contents), max_size=6)
 
 
+@example([{"role": "user", "content": "I moved to Lisbon. word " + "x" * 90 + " " + "x" * 90 + " "}], "turn", 30)
 @given(chats, st.sampled_from(["turn", "window"]), st.integers(30, 90))
 def test_every_readable_character_is_cited_and_every_citation_is_exact(
     chat: list[dict[str, Any]], unit: Any, window_tokens: int

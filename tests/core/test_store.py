@@ -128,7 +128,8 @@ def test_an_id_that_cannot_be_stored_is_absent(store: Store, item_id: str) -> No
 
 def test_a_batch_that_fails_leaves_nothing(store: Store) -> None:
     store.write(Batch("ana", "s", messages=(message("m:0"),), items=(record("old", source_keys=("m:0",)),)))
-    before = {name: table(store, f"SELECT * FROM {name}") for name in ("messages", "items", "evidence", "ledger", "gone", "counters")}
+    names = ("messages", "items", "evidence", "ledger", "gone", "counters")
+    before = {name: table(store, f"SELECT * FROM {name}") for name in names}
     batch = Batch(
         "ana",
         "s",

@@ -137,8 +137,8 @@ def _candidate(window: Window, text: str, key_of: Mapping[int, str]) -> Candidat
 
 
 def _turn_text(window: Window) -> str:
-    span = window.spans[0]
-    return f"{span.message.speaker}: {span.text}"
+    # A turn that is cut may have two lines in one window: a long line is cut apart from its neighbours.
+    return f"{window.spans[0].message.speaker}: {''.join(span.text for span in window.spans)}"
 
 
 def _windows(messages: Sequence[Message], options: ReadOptions, tokenizer: Tokenizer) -> list[Window]:

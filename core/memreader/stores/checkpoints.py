@@ -238,7 +238,7 @@ class Checkpoints:
 
         lock = FileLock(self.folder / "lock", mode=0o600)
         try:
-            lock.acquire(timeout=timeout_s)
+            lock.acquire(timeout=timeout_s, poll_interval=0.01)
         except Timeout:
             yield False
             return

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from memreader.errors import NetworkFolderError, StoreCorruptError, StoreForkedError, StoreIOError
+from memreader.errors import NetworkFolderError, StoreCorruptError, StoreError, StoreForkedError, StoreIOError
 from memreader.stores import folder as folders
 from memreader.stores import forking, schema
 from memreader.stores.failures import GONE, Translating, is_busy, of_system
@@ -99,7 +99,7 @@ def place(folder: Path) -> Path:
         with Translating(path, timeout_s=0):
             schema.create(path)
     except OSError as error:
-        ours = of_system(error, path)
+        ours = None if isinstance(error, StoreError) else of_system(error, path)
         if ours is None:
             raise
         raise ours from error

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from memreader.errors import StoreBusyError, StoreClosedError, StoreForkedError
+from memreader.errors import StoreBusyError, StoreClosedError, StoreForkedError, StoreFullError
 from memreader.stores import forking
 from memreader.stores.connecting import Connector, Register, check_durability, identity, open_first, place
 from memreader.stores.failures import Translating, is_busy
@@ -152,6 +152,8 @@ class Database:
                 try:
                     with forking.using(self) as use, self._translating:
                         reason = self._purged(use)
+                except StoreFullError:
+                    return "the disk has no room to write the log back; free some space and purge again"
                 finally:
                     self._write_lock.release()
             if not reason or time.monotonic() >= until:

@@ -99,9 +99,7 @@ GROUP BY item;
 CREATE INDEX gone_by_user ON gone (user_id, seq);
 
 INSERT INTO counters
-SELECT 1, max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0),
-              coalesce((SELECT max(seq) FROM items), 0),
-              coalesce((SELECT max(seq) FROM gone), 0)), 0;
+SELECT 1, max(coalesce((SELECT max(seq) FROM items), 0), coalesce((SELECT max(seq) FROM gone), 0)), 0;
 
 -- The number of a deleted item is not given out again, even if it was the last.
 DELETE FROM sqlite_sequence WHERE name = 'items';
