@@ -20,6 +20,9 @@ from memreader.transfer import ExportReport, ImportReport, export_archive, impor
 from memreader.twins import off_loop
 from memreader.types import Progress, Scope
 
+LOAD_FACTOR = 10
+"""How much larger than the words in one `add` a dump may be: most of it is what is known about the words."""
+
 
 class Admin:
     """Whole-store verbs; `Memory.admin` gives one."""
@@ -117,7 +120,7 @@ class Admin:
         items = read_dump(
             folder,
             filename=filename,
-            max_mb=self._max_input_mb,
+            max_mb=LOAD_FACTOR * self._max_input_mb,
             confidence_scale=confidence_scale,
             progress=progress,
         )

@@ -97,7 +97,8 @@ class Memory:
             durability: "process": what was added survives a crash of the process, however it ends; a power loss may
                 take the last writes with it, never more. "power": it survives that too; every write waits for the disk.
             max_resident_mb: Bound on the indexes kept in memory; those of the users searched last stay.
-            max_input_mb: Largest sum of words in one `add` (files have their own `limits`), and largest file of `load`.
+            max_input_mb: Largest sum of words in one `add` (files have their own `limits`); a tenth of the largest file
+                that `load` takes.
             reindex: Give a folder that was made with another embedder new vectors, which can take long; see
                 `admin.reindex`.
             progress: Of that, called with (stage, done, total).

@@ -15,7 +15,7 @@ from memreader.errors import ArchiveError, InvalidVectorsError
 from memreader.ports import Embedder
 from memreader.recall import term_counts
 from memreader.reindexing import facts_of
-from memreader.stores import Store, item_of
+from memreader.stores import Store
 from memreader.types import Progress, Vectors
 
 PART = 1024
@@ -112,9 +112,7 @@ def import_archive(
             for start, rows in _parts(archive):
                 vectors = archive.vectors(start, len(rows)) if fresh is None else fresh[start : start + len(rows)]
                 for row, vector in zip(rows, vectors, strict=True):
-                    taker.item(
-                        row, item_of(row["item_id"], row["memory"], row["metadata"]), vector, term_counts(row["memory"])
-                    )
+                    taker.item(row, row["item"], vector, term_counts(row["memory"]))
                 step(2 * len(rows))
             for row in archive.ledger():
                 taker.read(row)

@@ -494,6 +494,25 @@ def test_what_is_deleted_during_the_writing_is_not_written(tmp_path: Path, kept:
     assert vector not in kept.path(USER).read_bytes()
 
 
+def test_nobody_can_purge_between_the_catching_up_and_the_end(
+    tmp_path: Path, kept: Checkpoints, items: FakeItems
+) -> None:
+    purger, looks = checkpoints(tmp_path), []
+
+    def meanwhile(answer: Callable[..., object]) -> Callable[..., object]:
+        def asked(*arguments: int) -> object:
+            looks.append(purger.remove_stale(lambda header: False, timeout_s=0))
+            return answer(*arguments)
+
+        return asked
+
+    assert kept.save(
+        index_of(items), epoch=3, changes=meanwhile(items.changes), current=meanwhile(lambda: items.last_deletion)
+    )
+    assert looks == [False, False]
+    assert purger.remove_stale(lambda header: False, timeout_s=0)
+
+
 def test_an_old_index_is_brought_up_to_date_before_it_is_written(kept: Checkpoints, items: FakeItems) -> None:
     vector = items.held[20][1].vector.tobytes()
     index = index_of(items)

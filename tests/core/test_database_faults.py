@@ -94,7 +94,9 @@ write(database, "c", 10)
 resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 write(database, "d", 5_000_000)
 assert keys(database) == {"a", "c", "d"}
-write(database, "d", 7_000_000)
+with database.snapshot() as db:
+    db.execute("SELECT * FROM meta").fetchall()
+    write(database, "d", 7_000_000)  # stays in the log
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
 assert "free some space" in database.purge()
 resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))

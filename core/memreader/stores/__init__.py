@@ -2,7 +2,6 @@
 
 from memreader.records import Batch, DocumentRecord, ItemRecord, MessageRecord, Selection, Stats, Written
 from memreader.stores.facts import Facts
-from memreader.stores.rows import item_of
 from memreader.stores.store import Store
 from memreader.stores.user_index import Evidence
 
@@ -17,5 +16,4 @@ __all__ = [
     "Stats",
     "Store",
     "Written",
-    "item_of",
 ]
