@@ -20,9 +20,6 @@ from memreader.transfer import ExportReport, ImportReport, export_archive, impor
 from memreader.twins import off_loop
 from memreader.types import Progress, Scope
 
-LOAD_FACTOR = 10
-"""How much larger than the words in one `add` a dump may be: most of it is what is known about the words."""
-
 
 class Admin:
     """Whole-store verbs; `Memory.admin` gives one."""
@@ -34,13 +31,11 @@ class Admin:
         ingest: Ingest,
         *,
         use: Callable[[MemReader], None],
-        max_input_mb: float,
     ) -> None:
         self._store = store
         self._reader = reader
         self._ingest = ingest
         self._use = use
-        self._max_input_mb = max_input_mb
 
     def users(self) -> list[str]:
         """Return the ids of all users that have items, messages or documents, in alphabetical order."""
@@ -97,6 +92,7 @@ class Admin:
         on_conflict: OnConflict = "error",
         rescope: bool = False,
         confidence_scale: float = 1,
+        max_mb: float = 1000,
         progress: Progress | None = None,
     ) -> AddReport:
         """Return what adding the items of a dumped file did: all of them or none.
@@ -108,6 +104,7 @@ class Admin:
             on_conflict: See `Memory.load`.
             rescope: Whether `user_id` takes other users' items too, as its own.
             confidence_scale: See `Memory.load`.
+            max_mb: See `Memory.load`.
             progress: Called with (stage, done, total).
 
         Raises:
@@ -120,7 +117,7 @@ class Admin:
         items = read_dump(
             folder,
             filename=filename,
-            max_mb=LOAD_FACTOR * self._max_input_mb,
+            max_mb=max_mb,
             confidence_scale=confidence_scale,
             progress=progress,
         )

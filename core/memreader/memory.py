@@ -97,8 +97,7 @@ class Memory:
             durability: "process": what was added survives a crash of the process, however it ends; a power loss may
                 take the last writes with it, never more. "power": it survives that too; every write waits for the disk.
             max_resident_mb: Bound on the indexes kept in memory; those of the users searched last stay.
-            max_input_mb: Largest sum of words in one `add` (files have their own `limits`); a tenth of the largest file
-                that `load` takes.
+            max_input_mb: Largest sum of words in one `add`; files have their own `limits`.
             reindex: Give a folder that was made with another embedder new vectors, which can take long; see
                 `admin.reindex`.
             progress: Of that, called with (stage, done, total).
@@ -145,7 +144,7 @@ class Memory:
     def admin(self) -> Admin:
         """The verbs for the whole store: dump, load, export, import_, reindex, stats, purge, users."""
         self._check_open()
-        return Admin(self._store, self._reader, self._ingest, use=self._use, max_input_mb=self._max_input_mb)
+        return Admin(self._store, self._reader, self._ingest, use=self._use)
 
     @property
     def graph(self) -> GraphStore:
@@ -463,6 +462,7 @@ class Memory:
         on_conflict: OnConflict = "error",
         rescope: bool = False,
         confidence_scale: float = 1,
+        max_mb: float = 1000,
         progress: Progress | None = None,
     ) -> AddReport:
         """Return what adding the items of a dumped file (ours, or MemOS's) to the user did: all of them or none.
@@ -475,6 +475,7 @@ class Memory:
                 "replace" takes the file's.
             rescope: Whether items of other users are taken too, as this user's; otherwise they refuse the file.
             confidence_scale: What the file's `confidence` counts to: 100 for MemOS's percentages.
+            max_mb: A larger file is refused before it is read.
             progress: Called with (stage, done, total).
 
         Raises:
@@ -488,6 +489,7 @@ class Memory:
             on_conflict=on_conflict,
             rescope=rescope,
             confidence_scale=confidence_scale,
+            max_mb=max_mb,
             progress=progress,
         )
 

@@ -166,6 +166,7 @@ class ScopedMemory:
         on_conflict: OnConflict = "error",
         rescope: bool = False,
         confidence_scale: float = 1,
+        max_mb: float = 1000,
         progress: Progress | None = None,
     ) -> AddReport:
         """Return what adding the items of a dumped file to the user did: all of them or none; see `Memory.load`."""
@@ -176,6 +177,7 @@ class ScopedMemory:
             on_conflict=on_conflict,
             rescope=rescope,
             confidence_scale=confidence_scale,
+            max_mb=max_mb,
             progress=progress,
         )
 

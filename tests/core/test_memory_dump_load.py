@@ -145,12 +145,11 @@ def test_a_file_name_leads_nowhere_else(memory: Memory, tmp_path: Path, name: st
         memory.load(tmp_path, user_id="ana", filename=name)
 
 
-def test_a_file_over_the_limit_is_refused(tmp_path: Path) -> None:
+def test_a_file_over_the_limit_is_refused(memory: Memory, tmp_path: Path) -> None:
     write(tmp_path, *(own(f"i{n}", "words " * 50) for n in range(50)))
-    with Memory.in_memory(embedder=HashEmbedder(), max_input_mb=0.01) as memory:
-        with pytest.raises(ArchiveError, match=r"max_mb=0\.01"):
-            memory.load(tmp_path, user_id="ana")
-        assert memory.get_all(user_id="ana") == []
+    with pytest.raises(ArchiveError, match=r"max_mb=0\.01"):
+        memory.load(tmp_path, user_id="ana", max_mb=0.01)
+    assert memory.get_all(user_id="ana") == []
 
 
 def test_a_folder_without_the_file_is_said(memory: Memory, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def load(
     confidence_scale: Annotated[
         float, typer.Option(min=0.001, help="What confidences in the file count to: 1, or 100 for MemOS's.")
     ] = 1,
-    max_mb: MaxMb = 100,
+    max_mb: MaxMb = 1000,
     embedder: Embedder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -92,13 +92,14 @@ def load(
     screen = Screen(as_json=as_json)
     # Raises what opening it would, before a store is made for nothing.
     (folder / FILENAME if folder.is_dir() else folder).stat()
-    with opened(store, embedder, create=True, max_mb=max_mb) as memory, Bars(screen) as bars:
+    with opened(store, embedder, create=True) as memory, Bars(screen) as bars:
         report = memory.load(
             folder,
             user_id=user,
             on_conflict=on_conflict,
             rescope=rescope,
             confidence_scale=confidence_scale,
+            max_mb=max_mb,
             progress=bars,
         )
     screen.done(told(len(report.added), len(report.existing), len(report.replaced)), report)
