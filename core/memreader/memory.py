@@ -16,9 +16,9 @@ from typing import Any, Literal
 from memreader.admin import Admin
 from memreader.archive import FILENAME, write_dump
 from memreader.embedding import MiniLMEmbedder
-from memreader.embedding.batching import checked
 from memreader.errors import StoreClosedError
 from memreader.filters import parse_filter
+from memreader.finding import find
 from memreader.identity import file_name
 from memreader.ingest import AddReport, Ingest, OnConflict, check_size
 from memreader.items import TextualMemoryItem
@@ -28,12 +28,11 @@ from memreader.patching import Patch
 from memreader.ports import Embedder, GraphStore, Tokenizer
 from memreader.reader import DataType, MemReader, Mode, check_mode
 from memreader.reading import Labels, tag_list
-from memreader.recall import RecallOptions, check_search, query_form, query_weights, rank, render_context
+from memreader.recall import RecallOptions, check_search, render_context
 from memreader.records import Deleted, DeleteReport, Selection, Version
 from memreader.reindexing import facts_of, reindex_store
 from memreader.scoped import ScopedMemory
 from memreader.stores import Store
-from memreader.text import clean
 from memreader.twins import off_loop
 from memreader.types import Durability, Hit, Progress, Scope
 
@@ -274,30 +273,17 @@ class Memory:
         scope = Scope(user_id, session_id, agent_id)
         self._check_open()
         check_search(query, top_k=top_k, threshold=threshold, recall=recall, session_id=session_id)
-        where = parse_filter(filter)
-        query = clean(query)
-        if not query.strip() or not self._store.has_items(user_id):
-            return []
-        embedder = self._reader.embedder
-        vector = checked(embedder.embed_query(query)[None, :], count=1, dimension=embedder.dimension)[0]
-        evidence = self._store.search(
-            scope.user_id,
-            vector,
-            query_weights(query),
-            session_id=scope.session_id,
-            agent_id=scope.agent_id,
-            isolate=recall == "session",
-            where=where,
-            embedder=self._embedder,
-        )
-        return rank(
-            evidence,
-            form=query_form(query, embedder),
-            embedder=embedder,
-            top_k=top_k,
-            threshold=threshold,
+        return find(
+            query,
+            scope,
+            store=self._store,
+            embedder=self._reader.embedder,
             options=self._options,
-            fetch=lambda keys: self._store.fetch(scope.user_id, keys),
+            top_k=top_k,
+            where=parse_filter(filter),
+            threshold=threshold,
+            isolate=recall == "session",
+            made_for=self._embedder,
         )
 
     def context(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
@@ -315,3 +316,17 @@ def test_no_verb_by_id_or_source_walks_all_of_a_users_rows(store: Store) -> None
         }
     assert len(plans) > 10
     assert [plan for plan in plans if plan.endswith("(user_id=?)") or "SCAN" in plan] == []
+
+
+def test_a_folder_that_was_deleted_under_an_open_store_can_be_opened_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "mem"
+    old = Store.open(folder, FACTS)
+    old.write(Batch("ana", items=(record("a"),)))
+    old.delete("ana", ["a"])
+    shutil.rmtree(folder)
+    new = Store.open(folder, FACTS)
+    assert new is not old
+    new.write(Batch("ana", items=(record("b"),)))
+    old.close()
+    assert [item.id for item in everything(new, "ana")] == ["b"]
+    new.close()

@@ -85,7 +85,7 @@ class Store:
         """
         with cls._open_lock:
             store = cls._open.get(folder.resolve())
-            if store is not None and store._identity == _identity(store._database.path):
+            if store is not None and store._is_there():
                 store._join(facts, durability, max_resident_mb)
                 return store
             store = cls(
@@ -128,9 +128,16 @@ class Store:
                     del self._open[path]
         with ExitStack() as last:
             last.callback(self._database.close)
-            if self._indexes.upkeep.purge_is_due():
+            if self._is_there() and self._indexes.upkeep.purge_is_due():
                 self._indexes.upkeep.purge(timeout_s=1.0)
-            self._indexes.resident.clear()
+            self._indexes.resident.clear(quietly=not self._is_there())
+
+    def _is_there(self) -> bool:
+        """Return whether the folder still holds the file that was opened."""
+        try:
+            return self._identity == _identity(self._database.path)
+        except FileNotFoundError:
+            return False
 
     @property
     def facts(self) -> Facts:

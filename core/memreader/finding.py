@@ -1,0 +1,66 @@
+"""From a question to hits: embed it, ask the store, rank what it gives."""
+
+from __future__ import annotations
+
+from memreader.embedding.batching import checked
+from memreader.filters import Filter
+from memreader.ports import Embedder
+from memreader.recall import RecallOptions, query_form, query_weights, rank
+from memreader.stores import Store
+from memreader.text import clean
+from memreader.types import Hit, Scope
+
+
+def find(
+    query: str,
+    scope: Scope,
+    *,
+    store: Store,
+    embedder: Embedder,
+    options: RecallOptions,
+    top_k: int,
+    where: Filter | None,
+    threshold: float | None,
+    isolate: bool,
+    made_for: str,
+) -> list[Hit]:
+    """Return up to `top_k` hits in the store, best first; [] for a query without words, and below the floor.
+
+    Args:
+        query: As the caller gave it.
+        scope: Whose memories, and which labels.
+        store: Where.
+        embedder: The store's.
+        options: Weights of the ranking.
+        top_k: At most so many.
+        where: Only items for which it holds.
+        threshold: See `rank`.
+        isolate: Only items of the scope's session.
+        made_for: What the store was made for when the embedder was chosen; raises if it is another one now.
+
+    Raises:
+        EmbedderMismatchError: The store was reindexed for another embedder meanwhile.
+    """
+    words = clean(query)
+    if not words.strip() or not store.has_items(scope.user_id):
+        return []
+    vector = checked(embedder.embed_query(words)[None, :], count=1, dimension=embedder.dimension)[0]
+    evidence = store.search(
+        scope.user_id,
+        vector,
+        query_weights(words),
+        session_id=scope.session_id,
+        agent_id=scope.agent_id,
+        isolate=isolate,
+        where=where,
+        embedder=made_for,
+    )
+    return rank(
+        evidence,
+        form=query_form(words, embedder),
+        embedder=embedder,
+        top_k=top_k,
+        threshold=threshold,
+        options=options,
+        fetch=lambda keys: store.fetch(scope.user_id, keys),
+    )
