@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from memreader.embedding.batching import checked
 from memreader.filters import Filter
+from memreader.items import TextualMemoryItem
 from memreader.ports import Embedder
 from memreader.recall import RecallOptions, query_form, query_weights, rank
+from memreader.records import Keys
 from memreader.stores import Store
 from memreader.text import clean
 from memreader.types import Hit, Scope
+
+TRIES = 5
+"""How often a search is made again because what it found was changed or deleted before its words were read."""
 
 
 def find(
@@ -45,22 +50,44 @@ def find(
     if not words.strip() or not store.has_items(scope.user_id):
         return []
     vector = checked(embedder.embed_query(words)[None, :], count=1, dimension=embedder.dimension)[0]
-    evidence = store.search(
-        scope.user_id,
-        vector,
-        query_weights(words),
-        session_id=scope.session_id,
-        agent_id=scope.agent_id,
-        isolate=isolate,
-        where=where,
-        embedder=made_for,
-    )
-    return rank(
-        evidence,
-        form=query_form(words, embedder),
-        embedder=embedder,
-        top_k=top_k,
-        threshold=threshold,
-        options=options,
-        fetch=lambda keys: store.fetch(scope.user_id, keys),
-    )
+    tries = TRIES
+    while True:
+        tries -= 1
+        evidence = store.search(
+            scope.user_id,
+            vector,
+            query_weights(words),
+            session_id=scope.session_id,
+            agent_id=scope.agent_id,
+            isolate=isolate,
+            where=where,
+            embedder=made_for,
+        )
+        fetched = _Fetched(store, scope.user_id, evidence.seq)
+        hits = rank(
+            evidence,
+            form=query_form(words, embedder),
+            embedder=embedder,
+            top_k=top_k,
+            threshold=threshold,
+            options=options,
+            fetch=fetched,
+        )
+        if fetched.complete or not tries:
+            return hits
+
+
+class _Fetched:
+    """Gives the items that an evidence is about, as it found them, and knows whether there was one that it couldn't."""
+
+    def __init__(self, store: Store, user_id: str, seq: int) -> None:
+        self._store = store
+        self._user_id = user_id
+        self._seq = seq
+        self.complete = True
+
+    def __call__(self, keys: Keys) -> list[TextualMemoryItem | None]:
+        # Not one that was changed since: its words are others than the ones whose similarity is known.
+        items = self._store.fetch(self._user_id, keys, until=self._seq)
+        self.complete = self.complete and None not in items
+        return items

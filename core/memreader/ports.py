@@ -143,8 +143,13 @@ class ItemStore(Protocol):
         """Return the numbers of the items that the selection means, in the order of their first add; -1: no limit."""
         ...
 
-    def fetch(self, user_id: str, ids: Sequence[str] | Keys) -> list[TextualMemoryItem | None]:
-        """Return items by id, or by number (an int64 array), in the order asked; None where absent."""
+    def fetch(
+        self, user_id: str, ids: Sequence[str] | Keys, *, until: int | None = None
+    ) -> list[TextualMemoryItem | None]:
+        """Return items by id, or by number (an int64 array), in the order asked; None where absent.
+
+        With `until`, an item that was changed after this change number is absent, too.
+        """
         ...
 
     def unread(self, user_id: str, sources: Mapping[str, str | None], reading_key: str) -> set[str]:

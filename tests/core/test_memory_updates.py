@@ -315,3 +315,27 @@ def test_a_metadata_object_is_a_patch_too(memory: Memory, tea: str) -> None:
     patch = TextualMemoryItem(memory="I like tea a lot.", metadata=TextualMemoryMetadata(tags=["drink"]))
     changed = memory.update(tea, patch, user_id="ana")
     assert (changed.metadata.tags, changed.metadata.source) == (["drink"], "conversation")
+
+
+def test_a_search_during_updates_never_pairs_old_similarity_with_new_words(memory: Memory) -> None:
+    """Two texts without a common word take turns in one item: who finds the one asked for finds it with cosine 1."""
+    texts = ("alpha beta gamma delta", "north south east west")
+    (item_id,) = memory.add([{"memory": texts[0]}], user_id="ana").added
+    over = threading.Event()
+
+    def change() -> None:
+        number = 0
+        while not over.is_set():
+            number += 1
+            memory.update(item_id, texts[number % 2], user_id="ana")
+
+    with ThreadPoolExecutor(1) as pool:
+        changing = pool.submit(change)
+        try:
+            for number in range(400):
+                for hit in memory.search(texts[number % 2], user_id="ana", threshold=0):
+                    same = hit.item.memory == texts[number % 2]
+                    assert hit.similarity == pytest.approx(1 if same else 0, abs=0.5), (number, hit)
+        finally:
+            over.set()
+        changing.result()

@@ -15,7 +15,7 @@ from memreader.stores.changes import user_hash
 from memreader.stores.database import Database
 from memreader.stores.erasing import OF_SOURCE, cited_with
 from memreader.stores.rows import bound, item_of
-from memreader.stores.selecting import keys_of
+from memreader.stores.selecting import LARGEST, keys_of
 from memreader.stores.writing import BatchWriter
 
 _BOUND = 500
@@ -55,14 +55,23 @@ class SqliteItems:
         with self._database.reading() as db:
             return np.array(keys_of(db, user_id, selection, limit=limit, offset=offset), np.int64)
 
-    def fetch(self, user_id: str, ids: Sequence[str] | Keys) -> list[TextualMemoryItem | None]:
-        """Return items by id or by number, in the order asked; None for one that is unknown or another user's."""
+    def fetch(
+        self, user_id: str, ids: Sequence[str] | Keys, *, until: int | None = None
+    ) -> list[TextualMemoryItem | None]:
+        """Return items by id or by number, in the order asked; None for one that is unknown or another user's.
+
+        Args:
+            user_id: Whose.
+            ids: Ids, or numbers as an int64 array.
+            until: None for an item, too, that was changed after this change number.
+        """
+        last = LARGEST if until is None else until
         with self._database.snapshot() as db:
             if isinstance(ids, np.ndarray):
-                rows = _rows_of_keys(db, user_id, ids.tolist())
+                rows = _rows_of_keys(db, user_id, ids.tolist(), last)
             else:
-                query = "SELECT item_id, memory, metadata FROM items WHERE user_id = ? AND item_id = ?"
-                rows = [db.execute(query, (user_id, bound(item_id))).fetchone() for item_id in ids]
+                query = "SELECT item_id, memory, metadata FROM items WHERE user_id = ? AND item_id = ? AND seq <= ?"
+                rows = [db.execute(query, (user_id, bound(item_id), last)).fetchone() for item_id in ids]
         return [item_of(*row) if row else None for row in rows]
 
     def unread(self, user_id: str, sources: Mapping[str, str | None], reading_key: str) -> set[str]:
@@ -192,13 +201,15 @@ def _epoch(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT epoch FROM counters WHERE id = 1").fetchone()[0])
 
 
-def _rows_of_keys(db: sqlite3.Connection, user_id: str, keys: list[int]) -> list[tuple[str, str, str] | None]:
+def _rows_of_keys(
+    db: sqlite3.Connection, user_id: str, keys: list[int], last: int
+) -> list[tuple[str, str, str] | None]:
     found: dict[int, tuple[str, str, str]] = {}
     for start in range(0, len(keys), _BOUND):
         part = keys[start : start + _BOUND]
         marks = ",".join("?" * len(part))
-        query = f"SELECT id, item_id, memory, metadata FROM items WHERE id IN ({marks}) AND user_id = ?"
+        query = f"SELECT id, item_id, memory, metadata FROM items WHERE id IN ({marks}) AND user_id = ? AND seq <= ?"
         found.update(
-            (key, (item_id, memory, data)) for key, item_id, memory, data in db.execute(query, (*part, user_id))
+            (key, (item_id, memory, data)) for key, item_id, memory, data in db.execute(query, (*part, user_id, last))
         )
     return [found.get(key) for key in keys]

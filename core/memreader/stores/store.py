@@ -178,9 +178,11 @@ class Store:
         """Return the ids of the user's items made from any of these sources, oldest first, each once."""
         return self._items.ids_made_from(user_id, source_keys)
 
-    def fetch(self, user_id: str, ids: Sequence[str] | Keys) -> list[TextualMemoryItem | None]:
-        """Return the user's items by id or number, in the order asked; None for what is absent."""
-        return self._items.fetch(user_id, ids)
+    def fetch(
+        self, user_id: str, ids: Sequence[str] | Keys, *, until: int | None = None
+    ) -> list[TextualMemoryItem | None]:
+        """Return the user's items by id or number, in the order asked; None for what is absent; see the port."""
+        return self._items.fetch(user_id, ids, until=until)
 
     def read(
         self, user_id: str, selection: Selection | None = None, *, limit: int = -1, offset: int = 0

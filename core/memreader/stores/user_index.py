@@ -41,6 +41,8 @@ class Evidence:
     """Share of the query's idf that a candidate's terms make up, in [0, 1]; 0 for a query without terms."""
     similarity: Vectors
     """Cosine of each candidate with the query's vector."""
+    seq: int = 0
+    """Number of the last change that this takes into account."""
 
 
 class UserIndex:
@@ -174,8 +176,8 @@ class UserIndex:
         lexical, coverage = self._bm25(terms)
         keys = self._columns.keys.values
         if rows is None:
-            return Evidence(keys.copy(), lexical, coverage, similarity)
-        return Evidence(keys[rows], lexical[rows], coverage[rows], similarity)
+            return Evidence(keys.copy(), lexical, coverage, similarity, self.seq)
+        return Evidence(keys[rows], lexical[rows], coverage[rows], similarity, self.seq)
 
     def _bm25(self, terms: Mapping[int, float]) -> tuple[Floats, Floats]:
         """Return BM25 (Robertson and Zaragoza 2009; idf as in Lucene) and idf-weighted coverage of every row."""

@@ -76,6 +76,15 @@ class ItemStoreContract:
         assert numbers.dtype == np.int64
         assert self._ids(items.fetch(USER, numbers[::-1])) == ["b", "a"]
 
+    def test_an_item_that_was_changed_since_can_be_left_out(self, items: ItemStore) -> None:
+        items.write(Batch(USER, items=(item_record("a"), item_record("b"))))
+        seen = items.changes(USER, 0, limit=10).seq
+        items.write(Batch(USER, items=(item_record("a", "likes juice", base_version=1),)))
+        numbers = items.find(USER, EVERYTHING)
+        assert self._ids(items.fetch(USER, numbers, until=seen)) == [None, "b"]
+        assert self._ids(items.fetch(USER, ["a", "b"], until=seen)) == [None, "b"]
+        assert self._ids(items.fetch(USER, numbers, until=items.changes(USER, 0, limit=10).seq)) == ["a", "b"]
+
     def test_a_known_id_is_kept(self, items: ItemStore) -> None:
         items.write(Batch(USER, items=(item_record("a", "likes tea"),)))
         written = items.write(Batch(USER, items=(item_record("a", "likes coffee"),)))
