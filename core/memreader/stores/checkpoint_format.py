@@ -40,6 +40,8 @@ class Header:
     embedder: str
     shapes: dict[str, tuple[int, ...]]
     """Of every array in `ARRAYS`, in that order."""
+    token: str = ""
+    """What the database was told when this was written. After a backup of it was put back, it knows another one."""
 
     @property
     def dimension(self) -> int:
@@ -60,6 +62,7 @@ class Header:
             "epoch": self.epoch,
             "seq": self.seq,
             "embedder": self.embedder,
+            "token": self.token,
             "arrays": arrays,
         }
         text = json.dumps(values).encode()
@@ -139,6 +142,7 @@ def _header(values: dict[str, Any]) -> Header:
         seq=_whole(values["seq"]),
         embedder=_text(values["embedder"]),
         shapes=shapes,
+        token=_text(values["token"]),
     )
 
 

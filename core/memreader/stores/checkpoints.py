@@ -72,18 +72,20 @@ class Checkpoints:
         """Return where the user's checkpoint is, if there is one."""
         return self.folder / f"{user_hash(self._store_id, user_id).hex()[:32]}.ckpt"
 
-    def load(self, user_id: str, *, epoch: int, seq_now: int) -> UserIndex | None:
+    def load(self, user_id: str, *, epoch: int, seq_now: int, token: str | None = None) -> UserIndex | None:
         """Return the user's index as it was at its `seq`, or None if there is no checkpoint that can be trusted.
 
         Args:
             epoch: The store's; a checkpoint of another is void.
             seq_now: The store's last change; a checkpoint from after it belongs to a database that was put back.
+            token: What `save` gave to `remember` last, as far as this database knows: a backup that was put back knows
+                an older one, and changes of its own since. None is not compared.
         """
         path = self.path(user_id)
         try:
             with _opened(path) as file:
                 header = read_header(file)
-                if why := self._unfit(header, user_id, epoch, seq_now):
+                if why := self._unfit(header, user_id, epoch, seq_now, token):
                     _log.info("checkpoint %s is not used: %s", path.name, why)
                     return None
                 arrays = read(file, header)
@@ -104,7 +106,13 @@ class Checkpoints:
         return index
 
     def save(
-        self, index: UserIndex, *, epoch: int, changes: Callable[[int], Changes], current: Callable[[], int]
+        self,
+        index: UserIndex,
+        *,
+        epoch: int,
+        changes: Callable[[int], Changes],
+        current: Callable[[], int],
+        remember: Callable[[str], None] | None = None,
     ) -> bool:
         """Bring an index up to date and write it down; return whether its checkpoint is good now.
 
@@ -116,6 +124,7 @@ class Checkpoints:
             epoch: The store's, read before this call.
             changes: Gives what the index has missed; see `UserIndex.catch_up`.
             current: Returns the change number of the user's last deletion.
+            remember: Keeps a token in the database, for `load`; only with it the new checkpoint counts.
         """
         path = self.path(index.user_id)
         try:
@@ -123,7 +132,7 @@ class Checkpoints:
                 return False
             self._prepare()
             with self._locked(0) as held:
-                return held and self._save(index, path, epoch, changes, current)
+                return held and self._save(index, path, epoch, changes, current, remember)
         except OSError as error:
             _log.warning("checkpoint %s could not be written: %s", path.name, error)
             return False
@@ -144,7 +153,7 @@ class Checkpoints:
         """
         return self._remove(lambda path: not _is_fresh(path, is_fresh), timeout_s)
 
-    def _unfit(self, header: Header, user_id: str, epoch: int, seq_now: int) -> str:
+    def _unfit(self, header: Header, user_id: str, epoch: int, seq_now: int, token: str | None) -> str:
         """Return why a checkpoint is not of this user, store and time; "" if it is."""
         if header.store_id != self._store_id:
             return "it is of another store"
@@ -154,10 +163,18 @@ class Checkpoints:
             return "it is of another embedder"
         if header.epoch != epoch:
             return "the store was reindexed"
+        if token not in (None, header.token):
+            return "the database was put back since, or knows of another one"
         return "it is newer than the store" if header.seq > seq_now else ""
 
     def _save(
-        self, index: UserIndex, path: Path, epoch: int, changes: Callable[[int], Changes], current: Callable[[], int]
+        self,
+        index: UserIndex,
+        path: Path,
+        epoch: int,
+        changes: Callable[[int], Changes],
+        current: Callable[[], int],
+        remember: Callable[[str], None] | None,
     ) -> bool:
         """Write a checkpoint, with the lock held.
 
@@ -183,6 +200,7 @@ class Checkpoints:
             seq=index.seq,
             embedder=self._embedder,
             shapes={name: arrays[name].shape for name in ARRAYS},
+            token=uuid4().hex,
         )
         temporary = path.with_suffix(f".{uuid4().hex[:8]}.tmp")
         try:
@@ -196,6 +214,8 @@ class Checkpoints:
         finally:
             temporary.unlink(missing_ok=True)
         _sync(self.folder)
+        if remember is not None:
+            remember(header.token)
         index.saved()
         self._known[path.name] = header
         return True

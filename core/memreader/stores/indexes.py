@@ -76,7 +76,8 @@ class Indexes:
     def _load(self, user_id: str) -> UserIndex:
         """Return the user's index as of the last checkpoint, or an empty one."""
         seq, epoch = self.upkeep.now()
-        index = self.checkpoints.load(user_id, epoch=epoch, seq_now=seq)
+        token = self.upkeep.checkpoint_token(user_id)
+        index = self.checkpoints.load(user_id, epoch=epoch, seq_now=seq, token=token)
         return index if index is not None else UserIndex(user_id, self.facts.dimension)
 
     def _keep(self, index: UserIndex) -> None:
@@ -87,6 +88,7 @@ class Indexes:
                 epoch=self.upkeep.now()[1],
                 changes=self._changes(index.user_id),
                 current=lambda: self.upkeep.last_deletion(index.user_id),
+                remember=lambda token: self.upkeep.remember_checkpoint(index.user_id, token),
             )
         except EmbedderMismatchError:
             # Somebody else has reindexed the store: there is nothing to keep.

@@ -1,5 +1,6 @@
 -- The truth (DESIGN 5). Index structures in memory are rebuilt from these tables.
--- store_id, embedder, dimension, lexicon; reindex_* while a reindexing is under way; purge_due after a deletion.
+-- store_id, embedder, dimension, lexicon; reindex_* while a reindexing is under way; purge_due after a deletion; the
+-- token of each user's last checkpoint.
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL

@@ -37,6 +37,20 @@ class Upkeep:
             values = (user_id, user_hash(self._database.store_id, user_id))
             return int(db.execute(query, values).fetchone()[0])
 
+    def checkpoint_token(self, user_id: str) -> str:
+        """Return what the database was told of the user's last checkpoint; "" if there was none."""
+        with self._database.reading() as db:
+            row = db.execute("SELECT value FROM meta WHERE key = ?", (self._token_key(user_id),)).fetchone()
+        return row[0] if row else ""
+
+    def remember_checkpoint(self, user_id: str, token: str) -> None:
+        """Keep the token of the user's new checkpoint."""
+        with self._database.transaction() as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (self._token_key(user_id), token))
+
+    def _token_key(self, user_id: str) -> str:
+        return "checkpoint " + user_hash(self._database.store_id, user_id).hex()
+
     def users(self) -> list[str]:
         """Return the ids of all users that have items, messages or documents, in alphabetical order."""
         tables = ("items", "messages", "documents")
