@@ -226,7 +226,9 @@ class StoreCorruptError(StoreError, ValueError):
     def __init__(self, *, path: str, detail: str) -> None:
         self.path = path
         self.detail = detail
-        super().__init__(f"{path} can't be opened as a memory store: {detail}. Restore a copy, or use another folder.")
+        super().__init__(
+            f"{path} is damaged, or no memory of this program: {detail}. Restore a copy, or use another folder."
+        )
 
 
 class StoreFullError(StoreError, OSError):

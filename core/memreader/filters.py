@@ -9,11 +9,16 @@ around whole filters: $and $or (a list), $not (a dict). An empty filter holds fo
 
 Fields. `id`, `memory` and the fields of `TextualMemoryMetadata` come first; any other name is a key of
 `metadata.info`. `info.NAME` always is that key, even where NAME is a field's name; NAME is taken as it stands, dots
-included. `sources`, `history` and `embedding` can't be asked about.
+included. Of `sources` these: `sources.type`, `.role`, `.name`, `.message_id`, `.session_id`, `.doc_path`, `.chat_time`,
+`.page` and `.index`; `history` and `embedding` can't be asked about. Refused, with what to write instead: every
+`metadata.NAME`, any other `sources.NAME`, and `doc_path`, `message_id` and `chat_time` without `sources.` (but `role`,
+`name`, `page` and `index` alone are keys of `info`).
 
 Meaning.
 - A list (`tags`, `entities`, `usage`, `evolve_from`, `evolve_to`, a list in `info`) is compared by its elements: it is
   enough that one of them matches. Dicts, and lists inside lists, match nothing.
+- A field of `sources` is compared in each source: it is enough that one of them matches, and two comparisons may match
+  two of them. `None` matches where no source has it.
 - `$ne`, `$nin` and `$not` are exact opposites: they hold where the field is missing, or of another type, too.
 - `None` matches what is missing or null. A list field without elements (`tags` and its like) counts as missing.
 - `$in: []` matches nothing, `$nin: []` everything.
@@ -22,7 +27,7 @@ Meaning.
   A bool is no number: True is not 1, while 1 is 1.0.
 - A date or datetime asked of a key of `info` is compared as the text that `info` keeps of it.
 
-Times (`memory_time`, `created_at`, `updated_at`) are given as ISO 8601 texts, dates or datetimes.
+Times (`memory_time`, `created_at`, `updated_at`, `sources.chat_time`) are given as ISO 8601 texts, dates or datetimes.
 - A time without a zone is compared with the clock as the item has it written, whatever its zone; one with a zone is
   compared as an instant, and an item's time without a zone then counts as UTC.
 - A bare date means the whole day: `$eq` on it, `$gt` after it, `$gte` from its start, `$lt` before it, `$lte` up to its
@@ -43,7 +48,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from pydantic_core import to_jsonable_python
 
 from memreader.errors import FilterError
-from memreader.items import ItemType, MemoryType, Origin, Status, Visibility
+from memreader.items import ItemType, MemoryType, Origin, SourceMessage, Status, Visibility
 
 Kind = Literal["text", "choice", "list", "time", "number", "bool", "info"]
 
@@ -53,14 +58,23 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "status": get_args(Status),
     "source": get_args(Origin),
     "visibility": get_args(Visibility),
+    "sources.type": get_args(SourceMessage.model_fields["type"].annotation),
 }
+SOURCE_FIELDS: Mapping[str, Kind] = {
+    "sources.type": "choice",
+    **dict.fromkeys((f"sources.{name}" for name in ("role", "name", "message_id", "session_id", "doc_path")), "text"),
+    "sources.chat_time": "time",
+    **dict.fromkeys(("sources.page", "sources.index"), "number"),
+}
+"""What can be asked about in `metadata.sources`."""
 FIELDS: Mapping[str, Kind] = {
     **dict.fromkeys(("id", "memory", "user_id", "session_id", "agent_id", "key", "background"), "text"),
-    **dict.fromkeys(CHOICES, "choice"),
+    **dict.fromkeys((name for name in CHOICES if name not in SOURCE_FIELDS), "choice"),
     **dict.fromkeys(("tags", "entities", "usage", "evolve_from", "evolve_to"), "list"),
     **dict.fromkeys(("memory_time", "created_at", "updated_at"), "time"),
     **dict.fromkeys(("confidence", "version"), "number"),
     "is_fast": "bool",
+    **SOURCE_FIELDS,
 }
 """What can be asked about, and what it holds; every other name is a key of `metadata.info`."""
 NOT_ASKABLE = ("sources", "embedding", "history", "info")
@@ -91,6 +105,8 @@ _RULES: Mapping[Kind, tuple[tuple[str, ...], tuple[type, ...], str]] = {
     "info": (_OPERATORS, (str, int, float, bool, date), "a text, a number, a date or a datetime"),
 }
 """Operators of each kind of field, types of the values asked for, and these in words."""
+_ONLY_OF_SOURCES = ("doc_path", "message_id", "chat_time")
+"""Asked for without `sources.` they are taken for a slip; its other names are likely ones for keys of info too."""
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _DATE = re.compile(r"[0-9]{4}(-?)[0-9]{2}\1[0-9]{2}")
 _MICROSECOND = timedelta(microseconds=1)
@@ -222,10 +238,7 @@ class _Reading:
         )
 
     def _field(self, name: str, value: object, at: str, negated: bool) -> Filter:
-        if name in NOT_ASKABLE:
-            raise FilterError(
-                f"{name} can't be asked about; the key of info with that name is 'info.{name}'", locator=at
-            )
+        _check_name(name, at)
         kind = FIELDS.get(name, "info")
         field = self._text(name.removeprefix("info.") if kind == "info" else name, at)
         if isinstance(value, _LISTS):
@@ -298,6 +311,26 @@ class _Reading:
         if self.counts[what] > MAX_PARTS:
             problem = f"one filter has more than {MAX_PARTS} {what}; $in takes any number of values"
             raise FilterError(problem, locator=at)
+
+
+def _check_name(name: str, at: str) -> None:
+    """Refuse a name that is no field, and more likely a slip than a key of info."""
+    bare = name.removeprefix("metadata.")
+    own = _name("info." + bare)
+    if bare in NOT_ASKABLE:
+        whole = " as a whole, only its fields, like 'sources.doc_path'" if bare == "sources" else ""
+        raise FilterError(f"{bare} can't be asked about{whole}; the key of info with that name is {own}", locator=at)
+    if bare.startswith("sources.") and bare not in SOURCE_FIELDS:
+        problem = f"{_name(bare)} can't be asked about; the key of info with that name is {own}"
+        raise FilterError(problem, locator=at, given=bare, allowed=tuple(SOURCE_FIELDS))
+    if bare in _ONLY_OF_SOURCES:
+        raise FilterError(
+            f"{bare} is a field of sources: write 'sources.{bare}', or {own} for a key of info", locator=at
+        )
+    if bare != name:
+        known = _name(bare) if bare in FIELDS or bare.startswith("info.") else own
+        problem = f"no 'metadata.' comes before a name: write {known}"
+        raise FilterError(f"{problem}; a key of info that is called so is {_name('info.' + name)}", locator=at)
 
 
 def _number(value: Any, at: str) -> int | float:

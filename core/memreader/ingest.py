@@ -10,7 +10,7 @@ from typing import Literal
 
 from memreader.embedding import embed_texts
 from memreader.errors import InputError, InvalidVectorsError, ItemNotFoundError
-from memreader.identity import content_digest, file_name, item_id
+from memreader.identity import content_digest, digest, file_name, item_id
 from memreader.items import TextualMemoryItem
 from memreader.patching import Patch, patched
 from memreader.ports import Usage
@@ -174,6 +174,7 @@ class Ingest:
         progress: Progress | None,
     ) -> None:
         user_id = labels.user_id or ""
+        tools = tools.labelled(entry, labels)
 
         def unread(sources: Mapping[str, str | None]) -> set[str]:
             return self._store.unread(user_id, sources, tools.reading_key)
@@ -185,7 +186,7 @@ class Ingest:
         written = self._store.write(replace(_batch(reading, records, labels, tools), embedder=self._embedder))
         report.added.extend(written.added)
         report.existing.extend(written.existing)
-        report.existing.extend(self._store.items_of(user_id, known))
+        report.existing.extend(self._store.items_of(user_id, known, agent_id=labels.agent_id))
         report.replaced.extend(written.replaced)
         report.failures.extend(reading.failures)
         report.dropped.extend(reading.dropped)
@@ -281,5 +282,6 @@ def _owned(item: TextualMemoryItem, labels: Labels) -> TextualMemoryItem:
             "embedding": None,
         }
     )
-    identity = item.id if "id" in item.model_fields_set else item_id(labels.user_id, (), GIVEN, item.memory)
+    reading = digest(GIVEN, labels.agent_id, labels.session_id) if labels.agent_id or labels.session_id else GIVEN
+    identity = item.id if "id" in item.model_fields_set else item_id(labels.user_id, (), reading, item.memory)
     return item.model_copy(update={"id": identity, "metadata": metadata})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +19,7 @@ from memreader.embedding import MiniLMEmbedder
 from memreader.errors import StoreClosedError
 from memreader.filters import parse_filter
 from memreader.finding import find
+from memreader.forksafe import Guard
 from memreader.identity import file_name
 from memreader.ingest import AddReport, Ingest, OnConflict, check_size
 from memreader.items import TextualMemoryItem
@@ -27,7 +28,7 @@ from memreader.parsing import ParseLimits
 from memreader.patching import Patch
 from memreader.ports import Embedder, GraphStore, Tokenizer
 from memreader.reader import DataType, MemReader, Mode, check_mode
-from memreader.reading import Labels, tag_list
+from memreader.reading import Labels, info_of, tag_list
 from memreader.recall import RecallOptions, check_search, render_context
 from memreader.records import Deleted, DeleteReport, Selection, Version
 from memreader.reindexing import facts_of, reindex_store
@@ -57,7 +58,7 @@ class Memory:
         self._max_input_mb = max_input_mb
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._closed = False
-        self._closing = threading.Lock()
+        self._closing = Guard()
         self._use(reader)
 
     def _use(self, reader: MemReader) -> None:
@@ -105,6 +106,8 @@ class Memory:
             EmbedderMismatchError: The folder was made with another embedder, and `reindex` is not set.
             StoreError: One of its children: busy, read-only, full, of another version, corrupt, on a network.
         """
+        if not os.fspath(folder):
+            raise ValueError("the folder's name is empty; name one, or use Memory.in_memory()")
         reader = MemReader(
             embedder=embedder or MiniLMEmbedder(), tokenizer=tokenizer, options=read_options, limits=limits
         )
@@ -153,7 +156,7 @@ class Memory:
 
     def close(self) -> None:
         """Close the files, after a purge if one is due; a second call does nothing."""
-        with self._closing:
+        with self._closing.lock:
             if self._closed:
                 return
             self._closed = True
@@ -181,6 +184,7 @@ class Memory:
     ) -> list[TextualMemoryItem]:
         """Return the items that reading `messages` gives, embedded, without storing them."""
         scope = Scope(user_id, session_id, agent_id)
+        self._check_open()
         report = self._reader.read(
             messages, user_id=scope.user_id, session_id=scope.session_id, agent_id=scope.agent_id
         )
@@ -220,7 +224,8 @@ class Memory:
             metadata: The caller's own, into `metadata.info` of every new item.
             tags: Added to every new item.
             at: Time of messages that have none. It is part of what tells messages without an id apart: a chat that is
-                sent again needs the same value, or ids.
+                sent again needs the same value, or ids. Whoever sends one message at a time gives each an id or a time:
+                else "yes" said twice is the same message, sent again.
             files_root: Folder that strings given as documents are names below.
             as_text: One-line strings that look like file names are documents' text.
             progress: Called with (stage, done, total).
@@ -236,7 +241,7 @@ class Memory:
         self._check_open()
         inputs = list(self._reader.normalized(data, type=type, at=at, files_root=files_root, as_text=as_text))
         check_size(inputs, max_mb=self._max_input_mb)
-        labels = Labels(scope.user_id, scope.session_id, scope.agent_id, dict(metadata or {}), tag_list(tags))
+        labels = Labels(scope.user_id, scope.session_id, scope.agent_id, info_of(metadata), tag_list(tags))
         return self._ingest.add(inputs, labels, at=self._reader.time_of(at), progress=progress)
 
     def search(
@@ -252,6 +257,8 @@ class Memory:
         recall: Recall = "user",
     ) -> list[Hit]:
         """Return up to `top_k` memories that speak to `query`, best first; [] when none does.
+
+        Items of status "archived" and "deleted" are left out; `get_all` has them.
 
         Args:
             query: Words; an empty one finds nothing.
@@ -328,10 +335,10 @@ class Memory:
         """Return the user's item, or None when there is none of this id (or it is another user's)."""
         return self.get_by_ids([item_id], user_id=user_id)[0]
 
-    def get_by_ids(self, ids: Sequence[str], *, user_id: str) -> list[TextualMemoryItem | None]:
+    def get_by_ids(self, ids: str | Sequence[str], *, user_id: str) -> list[TextualMemoryItem | None]:
         """Return the user's items in the order asked; None for each that is absent."""
         self._check_open()
-        return self._store.fetch(Scope(user_id).user_id, ids)
+        return self._store.fetch(Scope(user_id).user_id, id_list(ids))
 
     def get_all(
         self,
@@ -355,8 +362,7 @@ class Memory:
         """
         scope = Scope(user_id, session_id, agent_id)
         self._check_open()
-        if offset < 0 or (limit is not None and limit < 0):
-            raise ValueError("limit and offset must not be negative")
+        check_page(limit, offset)
         selection = Selection(scope.session_id, scope.agent_id, parse_filter(filter))
         return self._store.read(scope.user_id, selection, limit=-1 if limit is None else limit, offset=offset)
 
@@ -383,8 +389,7 @@ class Memory:
         What the write-ahead log still holds of them goes with `admin.purge`, or on close.
         """
         self._check_open()
-        doomed = [ids] if isinstance(ids, str) else ids
-        return self._store.delete(Scope(user_id).user_id, doomed).ids
+        return self._store.delete(Scope(user_id).user_id, id_list(ids)).ids
 
     def delete_by_source(
         self,
@@ -415,7 +420,12 @@ class Memory:
         if isinstance(document, os.PathLike):
             name = file_name(os.path.abspath(document))
         selection = Selection(scope.session_id, message_id=message_id, document=name)
-        return self._deleted(self._store.delete(scope.user_id, selection, cause="delete_by_source"))
+        deleted = self._store.delete(scope.user_id, selection, cause="delete_by_source")
+        if name is not None and not (deleted.ids or deleted.documents):
+            # A path written in another way than the one it was added by.
+            selection = replace(selection, document=file_name(os.path.abspath(name)))
+            deleted = self._store.delete(scope.user_id, selection, cause="delete_by_source")
+        return self._deleted(deleted)
 
     def delete_all(self, *, user_id: str, session_id: str | None = None, agent_id: str | None = None) -> DeleteReport:
         """Delete everything of the user, or what has the given labels, with its history and messages; and purge."""
@@ -508,3 +518,21 @@ class Memory:
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosedError
+
+
+def check_page(limit: int | None, offset: int) -> None:
+    """Raise what an impossible page deserves: TypeError or ValueError."""
+    for name, value in (("limit", 0 if limit is None else limit), ("offset", offset)):
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"{name} must be a whole number, got {value!r}")
+        if value < 0:
+            raise ValueError(f"{name} must not be negative, got {value}")
+
+
+def id_list(ids: str | Sequence[str]) -> list[str]:
+    """Return ids as a list; one alone is one id, not its letters."""
+    if isinstance(ids, str):
+        return [ids]
+    if not isinstance(ids, Iterable):
+        raise TypeError(f"ids are texts, or a list of them, got {type(ids).__name__}")
+    return list(ids)

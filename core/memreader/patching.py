@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from pydantic import ValidationError
 
 from memreader.errors import InputError
+from memreader.extract.fast import first_sentence
 from memreader.items import MAX_VERSION, TextualMemoryItem, TextualMemoryMetadata
 
 Patch: TypeAlias = "str | Mapping[str, Any] | TextualMemoryItem"
@@ -22,7 +23,7 @@ def patched(item: TextualMemoryItem, patch: Patch) -> TextualMemoryItem:
     """Return `item` with the given fields changed, its version one higher and `updated_at` now; all values are checked.
 
     A field that is given is replaced as a whole, lists and `info` too. An item given as patch changes the fields that
-    were set when it was made.
+    were set when it was made. A `key` that was taken from the old words follows the new ones, unless it is given.
 
     Raises:
         InputError: A field is unknown or its value is not valid, or the patch has another `id` or `user_id`.
@@ -33,6 +34,8 @@ def patched(item: TextualMemoryItem, patch: Patch) -> TextualMemoryItem:
     memory, fields = _parts(item, patch)
     data = item.metadata.model_dump(exclude={"embedding"})
     data |= fields
+    if isinstance(memory, str) and "key" not in fields:
+        data["key"] = _key(item.metadata.key, item.memory, memory)
     data["version"] = min(item.metadata.version + 1, MAX_VERSION)
     data["updated_at"] = datetime.now().astimezone().isoformat(timespec="seconds")
     try:
@@ -69,3 +72,14 @@ def _parts(item: TextualMemoryItem, patch: Patch) -> tuple[Any, dict[str, Any]]:
     if fields.get("user_id", item.metadata.user_id) not in (item.metadata.user_id, None):
         raise InputError("an item stays its user's; add it to the other user's memory, and delete this one")
     return memory, {name: value for name, value in fields.items() if name not in KEPT}
+
+
+def _key(key: str | None, old: str, new: str) -> str | None:
+    """Return the key of the new words: their first sentence, if that is what it was of the old ones, else as it was.
+
+    Both may begin with the speaker or a heading, which is not part of it.
+    """
+    at = old.find(key) if key else -1
+    if at < 0 or first_sentence(old[at:]) != key:
+        return key
+    return first_sentence(new.removeprefix(old[:at])) or key

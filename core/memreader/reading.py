@@ -12,7 +12,7 @@ from typing import Any
 
 from memreader.errors import DocumentError, EmptyDocumentError, InputError, MissingExtraError
 from memreader.extract.fast import chat_candidates, document_candidates
-from memreader.identity import content_digest, document_key, item_id, message_keys
+from memreader.identity import content_digest, digest, document_key, item_id, message_keys
 from memreader.items import TextualMemoryItem, TextualMemoryMetadata
 from memreader.normalize import file_inputs
 from memreader.options import ReadOptions, Unit
@@ -45,13 +45,21 @@ class Tools:
     max_tokens: int
     """What the embedder takes in one piece."""
     limits: ParseLimits
+    labels: tuple[str | None, ...] = ()
+    """What the items are labelled with and the source keys don't say: the same read under other labels is read anew."""
 
     @property
     def reading_key(self) -> str:
         """Fingerprint of this reading."""
-        return self.options.reading_key(
+        key = self.options.reading_key(
             mode="fast", unit=self.unit, tokenizer=self.tokenizer.name, max_tokens=self.max_tokens
         )
+        return digest(key, self.labels) if any(self.labels) else key
+
+    def labelled(self, entry: Input, labels: Labels) -> Tools:
+        """Return the tools for one input: a message's key has its session in it, nothing else's has."""
+        session = None if isinstance(entry, Conversation) else labels.session_id
+        return replace(self, labels=(labels.agent_id, session))
 
 
 @dataclass(slots=True)
@@ -90,6 +98,23 @@ def tag_list(tags: Sequence[str] | None) -> tuple[str, ...]:
         if not isinstance(tag, str) or tag.encode("utf-8", "ignore").decode() != tag:
             raise InputError(f"a tag is a text without half characters, got {tag!r:.80}")
     return given
+
+
+def info_of(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the caller's own metadata as it is kept: JSON in, JSON out.
+
+    Raises:
+        InputError: It is no dict with text keys, or holds something that JSON can't.
+
+    >>> info_of({"topic": "tea"})
+    {'topic': 'tea'}
+    """
+    try:
+        return TextualMemoryMetadata(info=dict(metadata or {})).info
+    except (TypeError, ValueError):
+        problem = "metadata (kept in metadata.info) is a dict with text keys and values that JSON can hold"
+    # Outside the except, so that the values, which pydantic's error quotes, are not chained to this one.
+    raise InputError(problem)
 
 
 def read_input(

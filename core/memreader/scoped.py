@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 
 class ScopedMemory:
-    """One user's memories (and, where set, one session's and agent's labels); made by `Memory.scoped`."""
+    """One user's memories (and, where set, one session's and agent's labels); made by `Memory.scoped`.
+
+    `add`, `search`, `context` and `delete_all` use the labels as `Memory`'s do; `get_all` uses the agent's, and shows
+    all sessions. What takes ids (`get`, `update`, `delete`, `history`), `dump` and `load` are about all of the user's.
+    """
 
     def __init__(self, memory: Memory, scope: Scope) -> None:
         self._memory = memory
@@ -115,7 +119,7 @@ class ScopedMemory:
         """Return the user's item, or None."""
         return self._memory.get(memory_id, user_id=self.scope.user_id)
 
-    def get_by_ids(self, ids: Sequence[str]) -> list[TextualMemoryItem | None]:
+    def get_by_ids(self, ids: str | Sequence[str]) -> list[TextualMemoryItem | None]:
         """Return the user's items in the order asked; None for each that is absent."""
         return self._memory.get_by_ids(ids, user_id=self.scope.user_id)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from filter_meaning import holds
 from memreader.errors import FilterError
-from memreader.filters import CHOICES, FIELDS, MAX_DEPTH, MAX_PARTS, parse_filter
+from memreader.filters import CHOICES, FIELDS, MAX_DEPTH, MAX_PARTS, SOURCE_FIELDS, parse_filter
 from memreader.items import TextualMemoryItem
 from memreader.stores.filter_sql import condition_sql, register
 from memreader.stores.rows import metadata_json
@@ -60,7 +60,7 @@ TEXTS = [
 ]  # fmt: skip
 KEYS = [
     "k", "a.b", "tags", "id", "info", "info.k", "", " ", "[0]", "$eq", 'q"uo', "it's", "back\\slash", "é", "😀", "a\nb",
-    "metadata", "key", "\\u0000", "#", "') OR 1=1 --", "?", ":k",
+    "metadata", "metadata.tags", "sources.page", "doc_path", "role", "key", "\\u0000", "#", "') OR 1=1 --", "?", ":k",
 ]  # fmt: skip
 TIMES = [
     "2023-05-07", "2023-05-08", "2023-05-08T00:00:00", "2023-05-07T23:59:59.999999", "2023-05-08T23:59:59.999999",
@@ -104,11 +104,28 @@ STORED = {
 }  # fmt: skip
 
 
+page = st.none() | st.integers(1, 3) | st.sampled_from([7, 2**53 + 1, 2**63 - 1, 2**63, 10**30])
+extra = st.dictionaries(st.sampled_from(["Role", "role\0", "doc_path.", "raw"]), nested, max_size=1)
+
+
+@st.composite
+def sources(draw: st.DrawFn) -> dict[str, Any]:
+    source: dict[str, Any] = {"page": draw(page), "index": draw(page), "chat_time": draw(st.none() | time_text)}
+    for name in ("role", "name", "message_id", "session_id", "doc_path", "content"):
+        source[name] = draw(STORED["text"])
+    given = draw(st.lists(st.sampled_from([*source, "type"]), unique=True))
+    return draw(extra) | {
+        name: draw(st.sampled_from(["chat", "doc"])) if name == "type" else source[name] for name in given
+    }
+
+
 @st.composite
 def items(draw: st.DrawFn, item_id: str) -> TextualMemoryItem:
     metadata: dict[str, Any] = {"info": draw(info), "confidence": draw(st.sampled_from([0, 0.1, 0.5, 0.99, 1]))}
     metadata["version"] = draw(st.sampled_from([1, 2, 2**53 + 1]))
-    for name in draw(st.lists(st.sampled_from(sorted({*FIELDS} - {"id", "memory", *metadata})), unique=True)):
+    metadata["sources"] = draw(st.lists(sources(), max_size=3))
+    others = sorted({*FIELDS} - {"id", "memory", *metadata, *SOURCE_FIELDS})
+    for name in draw(st.lists(st.sampled_from(others), unique=True)):
         options = st.sampled_from(CHOICES[name]) if name in CHOICES else STORED[FIELDS[name]]
         metadata[name] = draw(options)
         if metadata[name] is None and name in ("background", "created_at", "updated_at"):
@@ -123,12 +140,14 @@ ASKED = {
 ORDER = ["$gt", "$gte", "$lt", "$lte"]
 
 
-own_key = key.filter(lambda name: name not in {*FIELDS, "info", "$eq"})
+own_key = key.filter(lambda name: name not in {*FIELDS, "info", "$eq", "metadata.tags", "doc_path"})
 
 
 @st.composite
 def conditions(draw: st.DrawFn) -> dict[str, Any]:
-    name = draw(st.sampled_from(sorted(FIELDS)) | own_key | key.map("info.{}".format))
+    name = draw(
+        st.sampled_from(sorted(FIELDS)) | st.sampled_from(sorted(SOURCE_FIELDS)) | own_key | key.map("info.{}".format)
+    )
     kind = FIELDS.get(name, "info")
     value = st.sampled_from(CHOICES[name]) if kind == "choice" else ASKED[kind]
     operators = ["$eq", "$ne", "$in", "$nin", ""]
@@ -157,6 +176,8 @@ filters = st.recursive(conditions(), around, max_leaves=6)
 
 
 WHEN = "memory_time"
+PATH = "sources.doc_path"
+TWO = [{"type": "doc", "doc_path": "a.pdf", "page": 1}, {"type": "doc", "doc_path": "b.pdf", "page": 2}]
 EXAMPLES: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
     ({"tags": ["home", "tea"]}, {"tags": "tea"}, True),
     ({"tags": ["home", "tea"]}, {"tags": {"$contains": "te"}}, False),
@@ -197,6 +218,37 @@ EXAMPLES: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
     ({}, {"is_fast": False, "version": 1, "background": "", "status": "activated"}, True),
     ({}, {"memory_type": "LongTermMemory", "visibility": {"$contains": "priv"}}, True),
     ({}, {"type": None, "source": None, "session_id": None, "key": None}, True),
+    ({"sources": TWO}, {PATH: "b.pdf"}, True),
+    ({"sources": TWO}, {PATH: {"$ne": "b.pdf"}}, False),
+    ({"sources": TWO}, {PATH: {"$nin": ["c.pdf", None]}}, True),
+    ({"sources": TWO}, {PATH: None}, False),
+    ({"sources": TWO}, {PATH: {"$contains": ".pdf"}}, True),
+    ({"sources": TWO}, {PATH: {"$contains": ".PDF"}}, False),
+    ({"sources": TWO}, {PATH: {"$gt": "a.pdf"}}, True),
+    ({"sources": TWO}, {PATH: "a.pdf", "sources.page": 2}, True),
+    ({"sources": TWO}, {"sources.page": {"$gt": 1, "$lt": 2}}, True),
+    ({"sources": TWO}, {"sources.page": {"$gt": 2}}, False),
+    ({"sources": TWO}, {"sources.index": None, "sources.role": {"$ne": "user"}}, True),
+    ({"sources": TWO}, {"sources.type": "chat"}, False),
+    ({"sources": TWO}, {"info.sources.page": 2}, False),
+    ({"sources": [{"role": "user"}, {"doc_path": "x"}]}, {"sources.role": None}, False),
+    ({"sources": [{}]}, {"sources.type": "chat"}, True),
+    ({"sources": [{}]}, {"sources.type": {"$ne": "chat"}}, False),
+    ({"sources": [{}]}, {"sources.type": None}, False),
+    ({"sources": [{}, {"type": "doc"}]}, {"$and": [{"sources.type": "chat"}, {"sources.type": "doc"}]}, True),
+    ({"sources": [{}]}, {PATH: None, "sources.page": None, "sources.chat_time": None}, True),
+    ({"sources": [{"doc_path": ""}]}, {PATH: None}, False),
+    ({"sources": []}, {"sources.type": None, PATH: None}, True),
+    ({}, {"sources.type": {"$ne": "chat"}, PATH: {"$nin": ["x"]}}, True),
+    ({}, {"sources.type": "chat"}, False),
+    ({}, {PATH: {"$in": []}}, False),
+    ({}, {PATH: {"$contains": ""}}, False),
+    ({"info": {"sources.page": 2}}, {"sources.page": 2}, False),
+    ({"sources": [{"raw": {"doc_path": "x"}}]}, {PATH: "x"}, False),
+    ({"sources": [{"chat_time": "2023-05-08T12:00:00"}]}, {"sources.chat_time": "2023-05-08"}, True),
+    ({"sources": [{"chat_time": "2023-05-08T12:00:00"}]}, {"sources.chat_time": {"$gt": "2023-05-08"}}, False),
+    ({"sources": [{"chat_time": "2023-05-08T23:00:00-05:00"}]}, {"sources.chat_time": "2023-05-09T04:00:00Z"}, True),
+    ({"sources": [{}, {"chat_time": "2023-05-09"}]}, {"$not": {"sources.chat_time": {"$lt": "2023-05-09"}}}, True),
     ({}, {"memory": {"$contains": "tea"}, "id": "a"}, True),
     ({}, {"memory": {"$contains": ""}}, True),
     ({}, {WHEN: {"$gt": "0001-01-01"}}, False),
@@ -233,7 +285,10 @@ HOSTILE = ["'", '"', "x' OR 1=1 --", "'); DROP TABLE items; --", "$.info", "?", 
 def test_names_and_values_never_get_into_the_sql(hostile: str, operator: str) -> None:
     def asked(text: str) -> dict[str, Any]:
         value = [text, text + "2"] if operator in ("$in", "$nin") else text
-        return {f"info.{text}": {operator: value}, "memory": {operator: value}, "$not": {f"info.{text}": text}}
+        return {
+            f"info.{text}": {operator: value}, "memory": {operator: value}, PATH: {operator: value},
+            "$not": {f"info.{text}": text},
+        }  # fmt: skip
 
     def sql(text: str) -> str:
         parsed = parse_filter(asked(text))
@@ -241,7 +296,8 @@ def test_names_and_values_never_get_into_the_sql(hostile: str, operator: str) ->
         return condition_sql(parsed)[0]
 
     assert sql(hostile) == sql("harmless")
-    db = database(item("a", info={hostile: [hostile]}), item("b", hostile + " tea"))
+    db = database(item("a", info={hostile: [hostile]}), item("b", hostile + " tea", sources=[{"doc_path": hostile}]))
+    assert found(db, {PATH: {"$in": [hostile, "other"]}}) == found(db, {PATH: hostile}) == ["b"]
     assert found(db, {f"info.{hostile}": hostile}) == ["a"]
     assert found(db, {"memory": {"$contains": hostile}}) == ["b"]
     assert found(db, {"$or": [asked(hostile), {}]}) == ["a", "b"]
@@ -254,15 +310,22 @@ def test_names_and_values_never_get_into_the_sql(hostile: str, operator: str) ->
         ("tags", [f"x{n}" for n in range(100_000)]), ("id", [f"x{n}" for n in range(100_000)]),
         ("version", list(range(1, 100_001))), ("memory_time", [date.fromordinal(n + 1) for n in range(100_000)]),
         ("memory_time", [datetime.fromtimestamp(n, UTC) for n in range(100_000)]),
+        (PATH, [f"x{n}" for n in range(100_000)]), ("sources.page", list(range(1, 100_001))),
     ],
     ids=lambda _: "",
 )  # fmt: skip
 def test_a_hundred_thousand_values_are_asked_at_once(name: str, values: list[Any]) -> None:
     held: dict[str, Any] = {"k": {"info": {"k": values[7]}}, "tags": {"tags": [values[7]]}}.get(name, {name: values[7]})
+    if name in SOURCE_FIELDS:
+        held = {"sources": [{}, {name.removeprefix("sources."): values[7]}]}
     one = item(values[7]) if name == "id" else item("a", **held)
     db = database(one, item("other", info={"k": None}, version=200_000))
     assert found(db, {name: {"$in": values}}) == [one.id]
     assert found(db, {name: {"$nin": values}}) == ["other"]
+
+
+MOMENTS = [*TIMES[:2], *TIMES[5:8], "2023-05-09T00:00:00Z"]
+"""At least two days, two clock times and two instants: what takes the most SQL."""
 
 
 def widest(depth: int, leaf: dict[str, Any]) -> dict[str, Any]:
@@ -278,6 +341,11 @@ def widest(depth: int, leaf: dict[str, Any]) -> dict[str, Any]:
         widest(7, {"k": {"$in": [1, "a", None, 2.5]}}),
         widest(4, {"k": {"$nin": [0, "a"]}}),
         {"k": {"$nin": [0, "a", None]}},
+        {"$or": [{"sources.chat_time": {"$in": [None, *MOMENTS]}}] * MAX_PARTS},
+        {"$and": [{PATH: {"$nin": ["a", "b", None]}}] * MAX_PARTS},
+        widest(7, {"sources.chat_time": {"$in": [None, *MOMENTS]}}),
+        widest(4, {"sources.chat_time": {"$nin": [None, *MOMENTS]}}),
+        widest(7, {"sources.type": {"$in": ["chat", "doc", None]}}),
     ],
     ids=lambda _: "",
 )  # fmt: skip
@@ -301,8 +369,11 @@ def test_the_largest_filters_are_not_too_large_for_sqlite(where: dict[str, Any])
 
 def test_a_text_with_a_nul_is_not_cut_off_there() -> None:
     info = {"k": ["tea\0s"], "tea\0": 1, "\\u0000": "\\u0000"}
-    db = database(item("a", "tea\0s", tags=["tea\0s"], key="tea\0", info=info))
-    for name in ("memory", "tags", "key", "k"):
+    source = {"doc_path": "tea\0s", "page\0": 7, "content": "\0"}
+    db = database(item("a", "tea\0s", tags=["tea\0s"], key="tea\0", info=info, sources=[source, {"page": 2}]))
+    assert found(db, {"sources.page": 7}) == []
+    assert found(db, {"sources.page": 2, PATH: {"$contains": "s"}}) == ["a"]
+    for name in ("memory", "tags", "key", "k", PATH):
         assert found(db, {name: "tea"}) == []
         assert found(db, {name: {"$ne": "tea"}}) == ["a"]
     assert found(db, {"tea": 1}) == []
@@ -315,6 +386,9 @@ def test_a_time_that_can_not_be_read_is_in_no_range() -> None:
         db.execute("UPDATE items SET metadata = ?", (f'{{"memory_time":{written}}}',))
         assert found(db, {"memory_time": {"$gt": "0001-01-01"}}) == []
         assert found(db, {"memory_time": {"$nin": ["0001-01-01", "2023-05-08T00:00Z"]}}) == ["a"]
+        db.execute("UPDATE items SET metadata = ?", (f'{{"sources":[{{"chat_time":{written}}}]}}',))
+        assert found(db, {"sources.chat_time": {"$gt": "0001-01-01"}}) == []
+        assert found(db, {"sources.chat_time": {"$nin": ["0001-01-01", "2023-05-08T00:00Z"]}}) == ["a"]
 
 
 @pytest.mark.parametrize("value", [None, 7, 0.5, b"2023", "", "2023", "x", "2023-05-08T25:00", "2023-05-08 😀"])

@@ -24,6 +24,7 @@ from memreader.filters import (
     MAX_NESTING,
     MAX_PARTS,
     NOT_ASKABLE,
+    SOURCE_FIELDS,
     AllOf,
     AnyOf,
     Condition,
@@ -34,7 +35,7 @@ from memreader.filters import (
     nesting,
     parse_filter,
 )
-from memreader.items import TextualMemoryMetadata
+from memreader.items import SourceMessage, TextualMemoryMetadata
 
 NOON = datetime(2023, 5, 8, 12)
 
@@ -65,7 +66,11 @@ def moment(value: Any) -> Moment:
 
 
 def test_every_field_of_the_metadata_can_be_asked_about_or_is_named_as_one_that_can_not() -> None:
-    assert {*FIELDS, *NOT_ASKABLE} == {"id", "memory", *TextualMemoryMetadata.model_fields}
+    assert {*FIELDS, *NOT_ASKABLE} - {*SOURCE_FIELDS} == {"id", "memory", *TextualMemoryMetadata.model_fields}
+    of_sources = {f"sources.{name}" for name in SourceMessage.model_fields}
+    assert of_sources - {*SOURCE_FIELDS} == {f"sources.{name}" for name in ("content", "time_inferred", "start", "end")}
+    assert SOURCE_FIELDS.items() <= FIELDS.items()
+    assert CHOICES["sources.type"] == ("chat", "doc")
     assert set(CHOICES) == {name for name, kind in FIELDS.items() if kind == "choice"}
 
 
@@ -96,6 +101,15 @@ def test_a_filter_that_asks_for_nothing_is_none(nothing: Any) -> None:
         ({"info.tags": "x"}, info("tags", "x")),
         ({"info.info.a.b": "x"}, info("info.a.b", "x")),
         ({"info.": 1}, info("", 1)),
+        ({"info.metadata.tags": "x"}, info("metadata.tags", "x")),
+        ({"info.sources.page": "x"}, info("sources.page", "x")),
+        ({"info.sources.content": "x"}, info("sources.content", "x")),
+        ({"info.doc_path": "x"}, info("doc_path", "x")),
+        ({"metadata": "x"}, info("metadata", "x")),
+        ({"role": "cook", "page": "left"}, AllOf((info("role", "cook"), info("page", "left")))),
+        ({"name": "Ana", "index": "A"}, AllOf((info("name", "Ana"), info("index", "A")))),
+        ({"sources.page": {"$gt": 3}}, Condition("sources.page", "number", "$gt", (3,))),
+        ({"sources.type": {"$ne": "doc"}}, Condition("sources.type", "choice", "$in", ("doc",), negated=True)),
         ({"": 1}, info("", 1)),
         ({"info.$gt": 1}, info("$gt", 1)),
         ({"a.b": 1}, info("a.b", 1)),
@@ -175,6 +189,27 @@ def test_a_filter_becomes_its_simplest_form(given: Any, parsed: Filter) -> None:
         ({"memory_type": {"$in": ["UserMemory", "usermemory"]}}, "Did you mean 'UserMemory'?"),
         ({"source": "report.pdf"}, "a key of info with this name is 'info.source'"),
         ({"history": "x"}, "'info.history'"),
+        ({"sources": "x"}, "like 'sources.doc_path'; the key of info with that name is 'info.sources'"),
+        ({"sources.content": "x"}, "the key of info with that name is 'info.sources.content'"),
+        ({"sources.docpath": "x"}, "Did you mean 'sources.doc_path'?"),
+        ({"sources.": "x"}, "Allowed here: sources.type, sources.role"),
+        ({"sources.type": "document"}, "Allowed here: chat, doc."),
+        ({"sources.role": {"$eq": 1}}, "got int"),
+        ({"sources.page": "3"}, "$eq needs a number (or None), got str"),
+        ({"sources.index": {"$contains": 3}}, "$contains can't be asked of a number field"),
+        ({"sources.chat_time": {"$gt": "soon"}}, "not an ISO 8601 time"),
+        ({"doc_path": "a.pdf"}, "write 'sources.doc_path', or 'info.doc_path' for a key of info"),
+        ({"$not": {"message_id": "m1"}}, "filter['$not']['message_id']: message_id is a field of sources"),
+        ({"chat_time": {"$gt": "2023"}}, "write 'sources.chat_time', or 'info.chat_time'"),
+        ({"metadata.tags": "x"}, "write 'tags'; a key of info that is called so is 'info.metadata.tags'"),
+        ({"metadata.topic": "x"}, "write 'info.topic'; a key of info that is called so is 'info.metadata.topic'"),
+        ({"metadata.info.topic": "x"}, "write 'info.topic'; a key of info that is called so is 'info.metadata.info."),
+        ({"metadata.sources.page": 1}, "write 'sources.page'; a key"),
+        ({"metadata.doc_path": "x"}, "write 'sources.doc_path', or 'info.doc_path' for a key of info"),
+        ({"metadata.sources.pages": 1}, "Did you mean 'sources.page'?"),
+        ({"metadata.history": "x"}, "history can't be asked about"),
+        ({"metadata.role": "x"}, "write 'info.role'; a key"),
+        ({"metadata.": "x"}, "write 'info.'; a key"),
         ({"memory_time": 1683547200}, "a date, a datetime or an ISO 8601 text (or None), got int"),
         ({"memory_time": True}, "got bool"),
         ({"memory_time": {"$gt": "yesterday"}}, "filter['memory_time']['$gt']: not an ISO 8601 time"),
@@ -198,7 +233,15 @@ def test_a_refusal_carries_its_data_and_survives_a_process_border() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{"x" * 10**7: b""}, {"$" + "x" * 10**7: 1}, {"status": "a" * 10**7}, {"a": {"b" * 10**7: 1}}]
+    "given",
+    [
+        {"x" * 10**7: b""},
+        {"$" + "x" * 10**7: 1},
+        {"status": "a" * 10**7},
+        {"a": {"b" * 10**7: 1}},
+        {"sources." + "x" * 10**7: 1},
+        {"metadata." * 10**6: 1},
+    ],
 )
 def test_a_refusal_stays_short_and_quick_however_long_the_names_are(given: Any) -> None:
     assert len(str(refused(given))) < 500

@@ -276,3 +276,17 @@ def test_the_history_says_why(memory: Memory, tmp_path: Path) -> None:
     memory.add(["one", "two"], user_id="ana", session_id="s")
     gone = memory.delete_all(user_id="ana", session_id="s").ids
     assert [memory.history(item_id, user_id="ana") for item_id in gone] == [[], []]
+
+
+def test_a_document_goes_by_any_way_of_writing_its_path(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("The boiler is serviced in October.", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for added in (Path("docs/a.md"), tmp_path / "docs" / "a.md"):
+        for written in ("docs/a.md", "./docs/a.md", str(tmp_path / "docs/a.md"), Path("docs/../docs/a.md")):
+            ids = memory.add(added, user_id="ana").added
+            assert len(ids) == 1
+            assert memory.delete_by_source(user_id="ana", document=written).ids == ids, (added, written)
+    assert memory.delete_by_source(user_id="ana", document="docs/b.md").ids == []

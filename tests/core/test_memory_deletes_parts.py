@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -148,3 +149,26 @@ def test_blanking_is_exact(text: str, spans: list[tuple[int, int]], data: st.Dat
     assert blanked(text, spans, kept) == "".join(
         " " if inside(at, spans) and not inside(at, kept) and not one.isspace() else one for at, one in enumerate(text)
     )
+
+
+def test_a_title_goes_with_the_part_that_it_stood_in(memory: Memory, tmp_path: Path) -> None:
+    path = tmp_path / "papers.md"
+    parts = [f"# {name}\n\n{(name + ' speaks of other things here. ') * 60}\n\n" for name in ("Grumblewick", "Beta")]
+    path.write_text("".join(parts), encoding="utf-8")
+    memory.add(path, user_id="ana")
+    doomed = memory.get_all(user_id="ana", filter={"memory": {"$contains": "Grumblewick"}})
+    assert 0 < len(doomed) < len(memory.get_all(user_id="ana"))
+    memory.delete([item.id for item in doomed], user_id="ana")
+    assert memory.admin.purge().complete
+    assert not any(b"Grumblewick" in file.read_bytes() for file in memory.folder.rglob("*") if file.is_file())
+
+
+def test_words_go_though_the_item_no_longer_says_where_it_has_them_from(memory: Memory, tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    path.write_text("\n\n".join(f"Part {n}: " + "flumpen and other words. " * 60 for n in range(3)), encoding="utf-8")
+    memory.add(path, user_id="ana")
+    for item in memory.get_all(user_id="ana"):
+        memory.update(item.id, {"sources": [], "memory": "nothing special"}, user_id="ana")
+    memory.delete([item.id for item in memory.get_all(user_id="ana")], user_id="ana")
+    assert memory.admin.purge().complete
+    assert not any(b"flumpen" in file.read_bytes() for file in memory.folder.rglob("*") if file.is_file())

@@ -203,6 +203,21 @@ def test_tags_that_cannot_be_kept_are_refused_and_nothing_is_stored(memory: Memo
     assert memory.get_all(user_id="ana") == []
 
 
+@pytest.mark.parametrize("page", [{"limit": 1.5}, {"limit": "2"}, {"limit": True}, {"offset": None}])
+def test_a_page_is_of_whole_numbers(memory: Memory, page: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="whole number"):
+        memory.get_all(user_id="ana", **page)
+
+
+def test_ids_are_texts_and_one_alone_is_one(memory: Memory) -> None:
+    (item_id,) = memory.add("I like tea", user_id="ana").added
+    (item,) = memory.get_by_ids(item_id, user_id="ana")
+    assert item is not None
+    with pytest.raises(TypeError, match="ids"):
+        memory.delete(3, user_id="ana")  # type: ignore[arg-type]
+    assert memory.delete(item_id, user_id="ana") == [item_id]
+
+
 def test_the_context_stays_within_its_budget(memory: Memory) -> None:
     memory.add([f"I like tea number {n}" for n in range(40)], user_id="ana")
     for max_tokens in (0, 30, 60, 200):

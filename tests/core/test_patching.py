@@ -146,3 +146,12 @@ def test_exactly_what_is_given_changes(fields: dict[str, Any], words: str) -> No
             assert getattr(new.metadata, name) == given_fields[name]
         elif name not in ("version", "updated_at"):
             assert getattr(new.metadata, name) == getattr(old.metadata, name)
+
+
+def test_a_key_taken_from_the_old_words_follows_the_new_ones() -> None:
+    item = TextualMemoryItem(id="a", memory="user: I live in Lisbon. It is nice.", metadata={"key": "I live in Lisbon"})
+    assert patched(item, "I moved to Porto. It rains.").metadata.key == "I moved to Porto"
+    assert patched(item, {"memory": "I moved to Porto.", "key": "home"}).metadata.key == "home"
+    assert patched(item, {"tags": ["x"]}).metadata.key == "I live in Lisbon"
+    named = item.model_copy(update={"metadata": item.metadata.model_copy(update={"key": "home"})})
+    assert patched(named, "I moved to Porto.").metadata.key == "home"

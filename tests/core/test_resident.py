@@ -326,7 +326,7 @@ def ended(child: int) -> int:
     return found[1]
 
 
-@pytest.mark.parametrize("rounds", [60, pytest.param(3000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("rounds", [60, pytest.param(1500, marks=pytest.mark.long)])
 def test_many_threads_and_users_never_meet_in_one_index(rounds: int) -> None:
     users = [f"user {number}" for number in range(12)]
     sources = {user: FakeItems(DIMENSION) for user in users}
@@ -361,6 +361,10 @@ def test_many_threads_and_users_never_meet_in_one_index(rounds: int) -> None:
                 source.put(Held(unit(chance.randint(0, 99), DIMENSION), {hash(user): 1}))
             if source.held and chance.random() < 0.5:
                 source.delete(chance.choice(list(source.held)))
+            if len(source.held) > 40:
+                source.delete(*list(source.held)[:30])
+            if len(source.gone) > 200:
+                source.erase()
             with resident.index(user) as index:
                 assert index.user_id == user
                 index.catch_up(source.changes)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
-from memreader.filters import FIELDS
+from memreader.filters import FIELDS, SOURCE_FIELDS
 from memreader.items import TextualMemoryItem
 
 
@@ -23,8 +23,23 @@ def entry_holds(name: str, value: Any, item: TextualMemoryItem) -> bool:
     if name == "$not":
         return not holds(value, item)
     asked = value if isinstance(value, dict) else {"$eq": value}
+    is_time = FIELDS.get(name) == "time"
+    if name in SOURCE_FIELDS:
+        values = source_values(name.removeprefix("sources."), item)
+        return all(source_compares(operator, each, values, is_time) for operator, each in asked.items())
     stored = stored_value(name, item)
-    return all(compares(operator, each, stored, FIELDS.get(name) == "time") for operator, each in asked.items())
+    return all(compares(operator, each, stored, is_time) for operator, each in asked.items())
+
+
+def source_values(name: str, item: TextualMemoryItem) -> list[Any]:
+    values = [getattr(source, name) for source in item.metadata.sources]
+    return [value for value in values if value is not None]
+
+
+def source_compares(operator: str, asked: Any, values: list[Any], is_time: bool) -> bool:
+    if operator in ("$ne", "$nin"):
+        return not source_compares("$eq" if operator == "$ne" else "$in", asked, values, is_time)
+    return any(compares(operator, asked, one, is_time) for one in values or [None])
 
 
 def stored_value(name: str, item: TextualMemoryItem) -> Any:

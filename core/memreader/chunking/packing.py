@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 
 from memreader.chunking.boundaries import CLAUSE, WORD, Positions, character_end, goes_on, last_match
 from memreader.chunking.tokens import TokenMap
@@ -24,12 +23,16 @@ class Level:
     def __init__(self, tokens: TokenMap, find: Callable[[str], Positions]) -> None:
         self._tokens = tokens
         self._find = find
+        self._found: tuple[list[int], list[int]] | None = None
 
-    @cached_property
+    @property
     def found(self) -> tuple[list[int], list[int]]:
         """Ascending offsets, and how many tokens begin before each."""
-        positions = self._find(self._tokens.text)
-        return positions.tolist(), self._tokens.up_to(positions).tolist()
+        # No cached_property: in Python 3.11 it has a lock, which a child that was forked meanwhile would wait for.
+        if self._found is None:
+            positions = self._find(self._tokens.text)
+            self._found = positions.tolist(), self._tokens.up_to(positions).tolist()
+        return self._found
 
     def unit(self, at: int) -> int | None:
         """Return how many tokens begin before the first offset after `at`; None if there is none."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -10,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memreader.compat.general import GeneralTextMemory
 from memreader.compat.translate import READERS, Config, embedder_for, parts_of, read_options, tokenizer_for
+from memreader.forksafe import Guard
 from memreader.identity import digest
 from memreader.ports import Embedder, Tokenizer
 from memreader.reader import MemReader
@@ -38,7 +38,7 @@ class MemReaderFactory:
 
     _made: ClassVar[dict[tuple[str, int, int], tuple[MemReader, Embedder | None, Tokenizer | None]]] = {}
     """The dependencies are kept with the reader, so that no other object can have their id meanwhile."""
-    _lock: ClassVar[threading.Lock] = threading.Lock()
+    _guard: ClassVar[Guard] = Guard()
 
     @classmethod
     def from_config(
@@ -66,7 +66,7 @@ class MemReaderFactory:
             raise ValueError(
                 f"the configuration of {backend!r} must be JSON ({error}). Pass objects as embedder= and tokenizer=."
             ) from error
-        with cls._lock:
+        with cls._guard.lock:
             if key not in cls._made:
                 reader = MemReader(
                     embedder=embedder or embedder_for(settings.get("embedder")),

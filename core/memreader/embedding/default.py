@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
@@ -20,6 +19,7 @@ import numpy as np
 
 from memreader.embedding.batching import even_cuts, normalised
 from memreader.errors import MemReaderError
+from memreader.forksafe import Guard
 from memreader.ports import Vectors
 
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
@@ -49,7 +49,7 @@ class MiniLMEmbedder:
 
     def __init__(self, model_path: str | os.PathLike[str] | None = None) -> None:
         self.model_path = None if model_path is None else Path(model_path)
-        self._lock = threading.Lock()
+        self._guard = Guard()
         self._loaded: tuple[Any, Any] | None = None
         self._fingerprint: str | None = None
 
@@ -149,7 +149,7 @@ class MiniLMEmbedder:
     def _load(self) -> tuple[Any, Any]:
         if self._loaded is not None:
             return self._loaded
-        with self._lock:
+        with self._guard.lock:
             if self._loaded is None:
                 # onnxruntime (seen in 1.32) reports its use to its maker unless this is set when it is loaded.
                 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

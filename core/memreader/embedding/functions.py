@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -36,10 +35,14 @@ class FunctionEmbedder:
     known_dimension: int | None = None
     max_tokens: int = 8192
 
-    @cached_property
+    @property
     def dimension(self) -> int:
         """Length of every vector; the first look at it may embed one short text."""
-        return self.known_dimension or len(self.embed_question(_PROBE))
+        # No cached_property: in Python 3.11 it has a lock, which a child that was forked meanwhile would wait for.
+        kept: dict[str, int] = vars(self)
+        if "_dimension" not in kept:
+            kept["_dimension"] = self.known_dimension or len(self.embed_question(_PROBE))
+        return kept["_dimension"]
 
     @property
     def fingerprint(self) -> str:

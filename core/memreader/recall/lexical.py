@@ -8,13 +8,13 @@ never-negative idf.
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
 from collections import Counter
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
+from memreader.forksafe import Guard
 from memreader.recall.words import BASE_FORMS, CJK_FUNCTION_CHARACTERS, STOP_WORDS
 
 LEXICON = "memreader-terms-1"
@@ -94,22 +94,22 @@ def _word_terms(word: str) -> tuple[str, ...]:
     return tuple(kept)
 
 
-_stem_lock = threading.Lock()
+_importing = Guard()
 
 
 def _stem(word: str) -> str:
-    # The generated stemmer keeps the word it works on in itself, so two threads must not share a call.
-    with _stem_lock:
-        stem: str = _stemmer().stemWord(word)
+    # A stemmer keeps the word it works on in itself, so each call has its own: next to nothing beside the work.
+    stem: str = _stemmer()().stemWord(word)
     return stem
 
 
 @lru_cache(maxsize=1)
 def _stemmer() -> Any:
-    # The pure one by name: snowballstemmer.stemmer() would take whatever C build happens to be installed.
-    from snowballstemmer.english_stemmer import EnglishStemmer
+    with _importing.lock:
+        # The pure one by name: snowballstemmer.stemmer() would take whatever C build happens to be installed.
+        from snowballstemmer.english_stemmer import EnglishStemmer
 
-    return EnglishStemmer()
+        return EnglishStemmer
 
 
 @lru_cache(maxsize=500_000)

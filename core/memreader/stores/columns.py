@@ -143,7 +143,7 @@ class Columns:
     def find(self, keys: Keys) -> Keys:
         """Return the rows of those living items that are among `keys`, each once, in no order."""
         known = self.keys.values
-        wanted = np.unique(keys)
+        wanted = distinct(keys)
         # Most often it is asked about new items, which nobody can know.
         wanted = wanted[: wanted.searchsorted(self._last_key, "right")]
         if not len(wanted):
@@ -181,7 +181,7 @@ class Columns:
         alive = self.alive
         sessions, agents = self._sessions.values[alive], self._agents.values[alive]
         # Codes anew: the name of a session that is gone must not stay behind either.
-        used = np.unique(np.concatenate([sessions, agents]))
+        used = distinct(np.concatenate([sessions, agents]))
         used = used[used >= 0]
         names = list(self._codes)
         return {
@@ -204,6 +204,14 @@ class Columns:
         order = np.argsort(keys, kind="stable")
         self._sorted_keys, self._sorted_rows = keys[order], living[order].astype(np.int32)
         self._sorted_to = len(self)
+
+
+def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return each of `values` once, ascending; several times as fast as numpy's `unique`."""
+    ordered = np.sort(values)
+    first = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
 
 
 def _facts(flags: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int32]) -> Facts:

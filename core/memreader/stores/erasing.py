@@ -30,12 +30,13 @@ class _Source:
     """Of a message: position and session; of a document: its path."""
 
     def spans(self, sources: Iterable[dict[str, Any]]) -> list[tuple[int, int]]:
-        """Return which parts of the text an item's sources cite; all of it where they don't say."""
-        return [
+        """Return which parts of the text an item that was made from it cites; all of it where it doesn't say."""
+        cited = [
             (source.get("start") or 0, len(self.text) if source.get("end") is None else source["end"])
             for source in sources
             if source.get("type", "chat") == self.kind and self._is_cited_by(source)
         ]
+        return cited or [(0, len(self.text))]
 
     def _is_cited_by(self, source: dict[str, Any]) -> bool:
         if self.kind == "doc":
@@ -51,7 +52,7 @@ class Eraser:
         self._db = db
         self._user_id = user_id
         self._numbers = numbers
-        self._lost: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self._lost: dict[str, list[list[dict[str, Any]]]] = defaultdict(list)
         self._messages = self._documents = 0
 
     @property
@@ -68,7 +69,7 @@ class Eraser:
             metadata = json.loads(text)
             query = "SELECT source_key FROM item_sources WHERE item = ?"
             for (source_key,) in self._db.execute(query, (key,)):
-                self._lost[source_key].extend(metadata.get("sources", ()))
+                self._lost[source_key].append(metadata.get("sources", []))
             entities = self._db.execute("SELECT entity FROM mentions WHERE item = ?", (key,)).fetchall()
             self._db.execute("DELETE FROM items WHERE id = ?", (key,))
             drop_unmentioned(self._db, entities)
@@ -160,13 +161,13 @@ class Eraser:
         return found
 
     def _blank(
-        self, source: _Source, source_key: str, deleted: list[dict[str, Any]], others: list[list[dict[str, Any]]]
+        self, source: _Source, source_key: str, deleted: list[list[dict[str, Any]]], others: list[list[dict[str, Any]]]
     ) -> None:
         if not others:
             (self.forget_message if source.table == "messages" else self.forget_document)(source.row, source_key)
             return
         kept = [span for sources in others for span in source.spans(sources)]
-        text = blanked(source.text, source.spans(deleted), kept)
+        text = blanked(source.text, [span for sources in deleted for span in source.spans(sources)], kept)
         if text == source.text:
             return
         if source.table == "messages":
@@ -176,7 +177,9 @@ class Eraser:
             )
             self._messages += 1
         else:
-            self._db.execute("UPDATE documents SET text = ? WHERE id = ?", (text, source.row))
+            # A title that stood in what is blank now goes with it.
+            query = "UPDATE documents SET text = ?, title = iif(instr(?, title), title, NULL) WHERE id = ?"
+            self._db.execute(query, (text, text, source.row))
             self._documents += 1
 
     def _record_deletion(self, item_id: str, metadata: dict[str, Any], cause: str, *, traceless: bool) -> None:

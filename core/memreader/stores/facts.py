@@ -32,6 +32,6 @@ def stored_facts(database: Database) -> Facts:
     """
     with database.reading() as db:
         known = known_facts(db, ("embedder", "dimension", "lexicon"))
-    if len(known) < 3:
+    if len(known) < 3 or not known["dimension"].isdecimal():
         raise StoreCorruptError(path=str(database.path), detail="it does not say which embedder it was made with")
     return Facts(int(known["dimension"]), known["embedder"], known["lexicon"])

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 from memreader.errors import (
+    MemReaderError,
     StoreBusyError,
     StoreCorruptError,
     StoreError,
@@ -18,11 +19,13 @@ from memreader.errors import (
     StoreIOError,
     StoreReadOnlyError,
 )
+from memreader.stores.damage import UNEXPECTED, damage, without_words
 
 COMPANIONS = ("", "-wal", "-shm", "-journal")
 """What SQLite appends to a database's name for its files."""
 GONE = "it was moved, replaced or deleted while it was open"
 
+_NO_TEXT = "Could not decode"
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _GROWING = {sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
@@ -31,7 +34,11 @@ _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 class Translating:
-    """Raises errors of SQLite that leave the block as errors of ours; those that are faults of the SQL pass.
+    """Raises errors that leave the block as errors of ours, if SQLite reports them or the file is damaged.
+
+    Python code that trusts the rows fails in many ways when they are not what was written, and so do our statements
+    when the names of columns are not. So after an error that is nobody's, the whole file is looked at: an error of
+    the code passes if that is in order.
 
     Args:
         path: The database's.
@@ -50,13 +57,18 @@ class Translating:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
-        if not isinstance(error, sqlite3.Error):
+        if not isinstance(error, UNEXPECTED) or isinstance(error, MemReaderError):
             return
-        ours = of_sqlite(error, self._path, timeout_s=self._timeout_s)
-        if ours is None and self._opening:
-            ours = StoreCorruptError(path=str(self._path), detail=str(error))
+        name, ours = str(self._path), None
+        if isinstance(error, sqlite3.Error):
+            ours = of_sqlite(error, self._path, timeout_s=self._timeout_s)
+            if ours is None and self._opening:
+                ours = StoreCorruptError(path=name, detail=str(error))
+        if ours is None and (problem := damage(self._path)) is not None:
+            ours = StoreCorruptError(path=name, detail=problem)
         if ours is not None:
-            raise ours from error
+            # Errors about values cite them: what goes into logs holds no words of a memory.
+            raise ours from (None if _cites(error) else error)
 
 
 def is_busy(error: sqlite3.Error) -> bool:
@@ -70,9 +82,9 @@ def of_sqlite(error: sqlite3.Error, path: Path, *, timeout_s: float) -> StoreErr
     kind = code & 0xFF
     if kind in _BUSY:
         return StoreBusyError(path=name, timeout_s=timeout_s)
-    if kind in _DAMAGED or str(error).startswith("Could not decode"):
+    if kind in _DAMAGED or str(error).startswith(_NO_TEXT):
         # Text that is no UTF-8 is never written, so it means damage; Python reports it without a code.
-        return StoreCorruptError(path=name, detail=str(error))
+        return StoreCorruptError(path=name, detail=without_words(error))
     if kind == sqlite3.SQLITE_AUTH:
         return StoreForkedError(path=name)
     if kind == sqlite3.SQLITE_FULL:
@@ -98,6 +110,10 @@ def of_system(error: OSError, path: Path) -> StoreError | None:
     if error.errno in (errno.EIO, errno.EMFILE, errno.ENFILE):
         return StoreIOError(path=str(path), detail=detail)
     return None
+
+
+def _cites(error: BaseException) -> bool:
+    return isinstance(error, (ValueError, LookupError)) or str(error).startswith(_NO_TEXT)
 
 
 def _code(error: sqlite3.Error) -> int:

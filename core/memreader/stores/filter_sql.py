@@ -14,8 +14,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memreader.filters import DAY, AllOf, AnyOf, Condition, Filter, Moment, Value, clock, instant, nesting
-from memreader.items import TextualMemoryMetadata
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+from memreader.filters import (
+    DAY,
+    SOURCE_FIELDS,
+    AllOf,
+    AnyOf,
+    Condition,
+    Filter,
+    Moment,
+    Value,
+    clock,
+    instant,
+    nesting,
+)
+from memreader.items import SourceMessage, TextualMemoryMetadata
 
 _COLUMNS = {"id": "item_id"} | {
     name: name for name in ("memory", "session_id", "agent_id", "status", "visibility", "source")
@@ -74,10 +89,8 @@ def _condition(condition: Condition) -> _Sql:
             return _of_info(condition)
         case "list":
             return _of_list(condition)
-        case "time":
-            return _of_time(condition)
-        case "text" | "choice" | "number" | "bool":
-            return _of_scalar(condition)
+        case "text" | "choice" | "number" | "bool" | "time":
+            return _of_sources(condition) if condition.field in SOURCE_FIELDS else _of_scalar(condition)
 
 
 def _of_scalar(condition: Condition) -> _Sql:
@@ -85,16 +98,35 @@ def _of_scalar(condition: Condition) -> _Sql:
     if name in _COLUMNS:
         field = _Sql(f"items.{_COLUMNS[name]}")
     else:
-        source = _METADATA if condition.kind == "text" else "items.metadata"
-        field = _Sql(f"json_extract({source}, '$.{name}')")
-        default = TextualMemoryMetadata.model_fields[name].default
-        if default is not None:
-            # Left out of the JSON where it is the default.
-            field = _Sql(f"COALESCE({field.text}, {_value(default).text})", _value(default).values)
-    found = [_compared(field, condition.operator, condition.values)]
+        field = _extracted(_metadata(condition), name, TextualMemoryMetadata)
+    found = _matches(field, condition)
     if None in condition.values:
         found.append(_Sql(f"{field.text} IS NULL", field.values))
     return _any(_Sql(f"({one.text}) IS TRUE", one.values) for one in found)
+
+
+def _of_sources(condition: Condition) -> _Sql:
+    rows = f"json_each({_metadata(condition)}, '$.sources') AS source"
+    field = _extracted("source.value", condition.field.removeprefix("sources."), SourceMessage)
+    match = _any(_matches(field, condition))
+    found = [_Sql(f"EXISTS (SELECT 1 FROM {rows} WHERE {match.text})", match.values)] if match != _NEVER else []
+    if None in condition.values:
+        found.append(_Sql(f"NOT EXISTS (SELECT 1 FROM {rows} WHERE {field.text} IS NOT NULL)", field.values))
+    return _any(found)
+
+
+def _metadata(condition: Condition) -> str:
+    return _METADATA if condition.kind == "text" else "items.metadata"
+
+
+def _extracted(written: str, name: str, model: type[BaseModel]) -> _Sql:
+    """Return a field of an object in JSON, from which it is left out where it is the model's default."""
+    field = f"json_extract({written}, '$.{name}')"
+    default = model.model_fields[name].default
+    if default is None or default is PydanticUndefined:
+        return _Sql(field)
+    value = _value(default)
+    return _Sql(f"COALESCE({field}, {value.text})", value.values)
 
 
 def _of_list(condition: Condition) -> _Sql:
@@ -106,8 +138,16 @@ def _of_list(condition: Condition) -> _Sql:
     return _any(found)
 
 
-def _of_time(condition: Condition) -> _Sql:
-    written = f"json_extract(items.metadata, '$.{condition.field}')"
+def _matches(field: _Sql, condition: Condition) -> list[_Sql]:
+    """Return how a field compares with the values but None, one of which is to be true; NULL where the field is."""
+    if condition.kind == "time":
+        found = _times(field.text, condition)
+    else:
+        found = [_compared(field, condition.operator, condition.values)]
+    return [one for one in found if one != _NEVER]
+
+
+def _times(written: str, condition: Condition) -> list[_Sql]:
     moments = [value for value in condition.values if isinstance(value, Moment)]
     found = []
     for zoned, function in ((False, "memreader_clock"), (True, "memreader_instant")):
@@ -120,9 +160,7 @@ def _of_time(condition: Condition) -> _Sql:
         days = [moment.first // DAY for moment in asked if moment.last > moment.first]
         found.append(_compared(time, "$in", [moment.first for moment in asked if moment.last == moment.first]))
         found.append(_compared(_Sql(f"{time.text} / {DAY}"), "$in", days))
-    if None in condition.values:
-        found.append(_Sql(f"{written} IS NULL"))
-    return _any(_Sql(f"({one.text}) IS TRUE", one.values) for one in found if one != _NEVER)
+    return found
 
 
 def _of_info(condition: Condition) -> _Sql:

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 
 from memreader.errors import DimensionMismatchError, EmbedderMismatchError
 from memreader.filters import Filter
-from memreader.ports import Vectors
+from memreader.ports import PostingIndex, VectorIndex, Vectors
 from memreader.records import Changes, Selection
 from memreader.stores.checkpoints import Checkpoints
 from memreader.stores.database import Database
 from memreader.stores.facts import Facts
+from memreader.stores.faiss_index import FlatVectors
+from memreader.stores.postings import Postings
 from memreader.stores.resident import Resident
 from memreader.stores.sqlite_items import SqliteItems
 from memreader.stores.upkeep import Upkeep
@@ -31,12 +33,24 @@ class Indexes:
         facts: What the store is made for.
         max_resident_mb: See `Resident`.
         checkpoint_above: See `Checkpoints`.
+        vectors: Makes an empty vector index, given the dimension.
+        postings: Makes an empty posting index.
 
     Raises:
         EmbedderMismatchError: The store is made for something else.
     """
 
-    def __init__(self, database: Database, facts: Facts, *, max_resident_mb: float, checkpoint_above: int) -> None:
+    def __init__(
+        self,
+        database: Database,
+        facts: Facts,
+        *,
+        max_resident_mb: float,
+        checkpoint_above: int,
+        vectors: Callable[[int], VectorIndex] = FlatVectors,
+        postings: Callable[[], PostingIndex] = Postings,
+    ) -> None:
+        self._vectors, self._postings = vectors, postings
         self.facts = facts
         self.items = SqliteItems(database, facts.as_text())
         self.checkpoints = Checkpoints(
@@ -45,6 +59,8 @@ class Indexes:
             dimension=facts.dimension,
             embedder=facts.embedder,
             more_than=checkpoint_above,
+            vectors=vectors,
+            postings=postings,
         )
         self.upkeep = Upkeep(database, self.checkpoints)
         self.resident = Resident(self._load, max_mb=max_resident_mb, on_drop=self._keep)
@@ -78,7 +94,9 @@ class Indexes:
         seq, epoch = self.upkeep.now()
         token = self.upkeep.checkpoint_token(user_id)
         index = self.checkpoints.load(user_id, epoch=epoch, seq_now=seq, token=token)
-        return index if index is not None else UserIndex(user_id, self.facts.dimension)
+        if index is not None:
+            return index
+        return UserIndex(user_id, self.facts.dimension, vectors=self._vectors, postings=self._postings)
 
     def _keep(self, index: UserIndex) -> None:
         """Write a checkpoint of a large index that leaves memory."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
+from memreader.errors import StoreCorruptError
 from memreader.items import TextualMemoryItem, TextualMemoryMetadata
 from memreader.ports import Vectors
 
@@ -28,9 +31,18 @@ def metadata_json(metadata: TextualMemoryMetadata, source_keys: Sequence[str], p
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
-def item_of(item_id: str, memory: str, metadata: str) -> TextualMemoryItem:
-    """Return the item of a row."""
-    return TextualMemoryItem(id=item_id, memory=memory, metadata=TextualMemoryMetadata.model_validate_json(metadata))
+def item_of(path: Path, item_id: str, memory: str, metadata: str) -> TextualMemoryItem:
+    """Return the item of a row of the database at `path`.
+
+    Raises:
+        StoreCorruptError: The row is not one that was written.
+    """
+    try:
+        known = TextualMemoryMetadata.model_validate_json(metadata)
+        return TextualMemoryItem(id=item_id, memory=memory, metadata=known)
+    except ValidationError:
+        # Not chained: it cites the values.
+        raise StoreCorruptError(path=str(path), detail="there are memories that are not what was written") from None
 
 
 def evidence_of(vector: Vectors, terms: Mapping[int, int]) -> tuple[bytes, bytes, bytes]:

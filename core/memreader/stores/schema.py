@@ -31,7 +31,7 @@ def create(path: Path) -> None:
         draft.chmod(0o600)
         with closing(sqlite3.connect(draft, isolation_level=None)) as db:
             db.execute("BEGIN")
-            _run(db, "schema.sql")
+            make_tables(db)
             db.execute("INSERT INTO counters VALUES (1, 0, 0)")
             db.execute("INSERT INTO meta VALUES ('store_id', ?)", (uuid4().hex,))
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -39,6 +39,11 @@ def create(path: Path) -> None:
         _name(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def make_tables(db: sqlite3.Connection) -> None:
+    """Make the tables of this version, empty."""
+    _run(db, "schema.sql")
 
 
 def check_file(path: Path) -> None:
@@ -54,7 +59,7 @@ def check_file(path: Path) -> None:
             version = _version(db)
             ours = _is_ours(db)
             page_size = db.execute("PRAGMA page_size").fetchone()[0]
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
         # Damaged, or being written: whoever opens it properly sees it better.
         return
     if ours and version > SCHEMA_VERSION:

@@ -72,7 +72,7 @@ class SqliteItems:
             else:
                 query = "SELECT item_id, memory, metadata FROM items WHERE user_id = ? AND item_id = ? AND seq <= ?"
                 rows = [db.execute(query, (user_id, bound(item_id), last)).fetchone() for item_id in ids]
-        return [item_of(*row) if row else None for row in rows]
+        return [item_of(self._database.path, *row) if row else None for row in rows]
 
     def unread(self, user_id: str, sources: Mapping[str, str | None], reading_key: str) -> set[str]:
         """Return the source keys whose reading is still to be done; see the port."""
@@ -88,14 +88,20 @@ class SqliteItems:
                     out.update(cited_with(db, user_id, key))
         return out.intersection(sources)
 
-    def ids_made_from(self, user_id: str, source_keys: Iterable[str]) -> list[str]:
-        """Return the ids of the user's items made from any of these sources, oldest first, each once."""
+    def ids_made_from(self, user_id: str, source_keys: Iterable[str], *, agent_id: str | None = None) -> list[str]:
+        """Return the ids of the user's items with this agent's label (None: with none) made from these sources.
+
+        They come in the order of the sources, those of one source oldest first, each once.
+        """
         found: dict[int, str] = {}
-        query = f"SELECT items.id, item_id FROM {OF_SOURCE} WHERE source_key = ? AND user_id = ?"
+        query = (
+            f"SELECT items.id, item_id FROM {OF_SOURCE} WHERE source_key = ? AND user_id = ? AND agent_id IS ? "
+            "ORDER BY items.id"
+        )
         with self._database.snapshot() as db:
             for key in source_keys:
-                found.update(db.execute(query, (key, user_id)).fetchall())
-        return [found[key] for key in sorted(found)]
+                found.update(db.execute(query, (key, user_id, agent_id)).fetchall())
+        return list(found.values())
 
     def changes(self, user_id: str, after: int, *, limit: int) -> Changes:
         """Return what changed after a change sequence number, at most `limit` items; 0 is from the beginning.
@@ -122,7 +128,8 @@ class SqliteItems:
             upto = rows[-1][0] if more else seq
             query = "SELECT item FROM gone WHERE user_id = ? AND seq > ? AND seq <= ?"
             gone = [key for (key,) in db.execute(query, (user_id, after, upto))] if after else []
-        return self._changes(rows, gone, seq=upto, more=more, restart=restart, first=after == 0)
+            # In here: blobs of a wrong length are damage.
+            return self._changes(rows, gone, seq=upto, more=more, restart=restart, first=after == 0)
 
     def history(self, user_id: str, item_id: str) -> list[Version]:
         """Return the versions of an item, oldest first; [] for an id that never was."""
@@ -134,13 +141,14 @@ class SqliteItems:
             steps = db.execute(query, (user_id, bound(item_id))).fetchall()
             query = "SELECT item_id, memory, metadata FROM items WHERE user_id = ? AND item_id = ?"
             row = db.execute(query, (user_id, bound(item_id))).fetchone()
+        path = self._database.path
         versions = [
-            Version(version, event, at, item_of(item_id, memory, metadata) if memory is not None else None, cause)
+            Version(version, event, at, None if memory is None else item_of(path, item_id, memory, metadata), cause)
             for version, event, at, cause, memory, metadata in steps
         ]
         if row is None:
             return versions
-        item = item_of(*row)
+        item = item_of(path, *row)
         if versions and versions[-1].event != "delete":
             last = versions.pop()
             return [*versions, Version(last.version, last.event, last.at, item, last.cause)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from memreader.errors import EmbedderMismatchError
 from memreader.filters import Filter
 from memreader.items import TextualMemoryItem
-from memreader.ports import Vectors
+from memreader.ports import PostingIndex, VectorIndex, Vectors
 from memreader.records import Batch, Deleted, Keys, PurgeReport, Selection, Stats, Version, Written
 from memreader.stores import filter_sql
 from memreader.stores.changes import ChangeNumbers
@@ -19,8 +19,10 @@ from memreader.stores.checkpoints import MORE_THAN
 from memreader.stores.database import Database
 from memreader.stores.exporting import Rows
 from memreader.stores.facts import Facts, stored_facts
+from memreader.stores.faiss_index import FlatVectors
 from memreader.stores.importing import Importer
 from memreader.stores.indexes import Indexes
+from memreader.stores.postings import Postings
 from memreader.stores.reindexing import Reindexing
 from memreader.stores.sqlite_graph import SqliteGraph
 from memreader.stores.sqlite_items import SqliteItems
@@ -37,8 +39,11 @@ class Store:
         durability: "process" survives the death of the process, "power" that of the machine too.
         max_resident_mb: Bound on the indexes kept in memory; the last used one stays even if it alone is larger.
         checkpoint_above: Users with more living items than this get a checkpoint.
+        vectors: Makes a user's empty vector index, given the dimension: any `VectorIndex`.
+        postings: Makes a user's empty posting index: any `PostingIndex`.
 
     Raises:
+        ValueError: A bound makes no sense.
         EmbedderMismatchError: The folder was made for other facts.
         StoreError: One of its children, as their names say.
     """
@@ -54,11 +59,20 @@ class Store:
         durability: Durability = "process",
         max_resident_mb: float = 1024,
         checkpoint_above: int = MORE_THAN,
+        vectors: Callable[[int], VectorIndex] = FlatVectors,
+        postings: Callable[[], PostingIndex] = Postings,
     ) -> None:
+        if not max_resident_mb > 0:
+            raise ValueError(f"max_resident_mb must be above 0, got {max_resident_mb}")
         self.folder = folder
         self.durability = durability
         self._holders = 1
-        self._limits: dict[str, Any] = {"max_resident_mb": max_resident_mb, "checkpoint_above": checkpoint_above}
+        self._limits: dict[str, Any] = {
+            "max_resident_mb": max_resident_mb,
+            "checkpoint_above": checkpoint_above,
+            "vectors": vectors,
+            "postings": postings,
+        }
         self._database = Database(folder, durability=durability, register=filter_sql.register)
         with ExitStack() as undo:
             undo.callback(self._database.close)
@@ -77,11 +91,13 @@ class Store:
         durability: Durability = "process",
         max_resident_mb: float = 1024,
         checkpoint_above: int = MORE_THAN,
+        vectors: Callable[[int], VectorIndex] = FlatVectors,
+        postings: Callable[[], PostingIndex] = Postings,
     ) -> Store:
         """Return the store of a folder, the same one for everybody in this process; each closes it once.
 
         Where they ask for different things, "power" wins over "process", the larger bound of memory, and otherwise who
-        came first.
+        came first. `Memory(store, reader, RecallOptions())` makes a memory of it.
         """
         with cls._open_lock:
             store = cls._open.get(folder.resolve())
@@ -94,6 +110,8 @@ class Store:
                 durability=durability,
                 max_resident_mb=max_resident_mb,
                 checkpoint_above=checkpoint_above,
+                vectors=vectors,
+                postings=postings,
             )
             cls._open[folder.resolve()] = store
             return store
@@ -128,8 +146,8 @@ class Store:
                     del self._open[path]
         with ExitStack() as last:
             last.callback(self._database.close)
-            if self._is_there() and self._indexes.upkeep.purge_is_due():
-                self._indexes.upkeep.purge(timeout_s=1.0)
+            if self._is_there():
+                self._indexes.upkeep.purge_if_due(timeout_s=1.0)
             self._indexes.resident.clear(quietly=not self._is_there())
 
     def _is_there(self) -> bool:
@@ -174,9 +192,9 @@ class Store:
         """Return the source keys whose reading is still to be done; see `ItemStore.unread`."""
         return self._items.unread(user_id, sources, reading_key)
 
-    def items_of(self, user_id: str, source_keys: Iterable[str]) -> list[str]:
-        """Return the ids of the user's items made from any of these sources, oldest first, each once."""
-        return self._items.ids_made_from(user_id, source_keys)
+    def items_of(self, user_id: str, source_keys: Iterable[str], *, agent_id: str | None = None) -> list[str]:
+        """Return the ids of the user's items of an agent (None: of none) made from these sources, in their order."""
+        return self._items.ids_made_from(user_id, source_keys, agent_id=agent_id)
 
     def fetch(
         self, user_id: str, ids: Sequence[str] | Keys, *, until: int | None = None

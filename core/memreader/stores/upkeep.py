@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from memreader.errors import StoreBusyError, StoreError, StoreFullError, StoreIOError, StoreReadOnlyError
 from memreader.records import PurgeReport, Stats
 from memreader.stores.changes import user_hash
 from memreader.stores.checkpoints import Checkpoints, Header
-from memreader.stores.database import SCHEMA_VERSION, Database
+from memreader.stores.database import READ_OR_WRITTEN, SCHEMA_VERSION, Database
+
+_log = logging.getLogger(__name__)
+
+_IN_THE_WAY = (StoreBusyError, StoreFullError, StoreIOError, StoreReadOnlyError)
 
 LOCKED = "another process is writing a checkpoint of an index"
 
@@ -67,8 +73,27 @@ class Upkeep:
         """Take what was deleted out of every file: checkpoints that hold it go, the write-ahead log is emptied.
 
         (The database itself overwrites what is deleted at once.) Not complete while another process, or a search of
-        this one, still reads an older state; nothing is lost then, call it again later.
+        this one, still reads an older state, nor where the disk is full or fails; nothing is lost then, call it again
+        later.
         """
+        try:
+            return self._purge(timeout_s)
+        except _IN_THE_WAY as error:
+            # What was deleted is deleted, so this is no error of the call that did it.
+            return PurgeReport(False, _reason(error))
+
+    def purge_if_due(self, *, timeout_s: float) -> None:
+        """Purge before the end, if anything was deleted; what keeps it from being done is logged, and it stays due."""
+        try:
+            if not self.purge_is_due():
+                return
+            reason = self.purge(timeout_s=timeout_s).reason
+        except StoreError as error:
+            reason = _reason(error)
+        if reason:
+            _log.warning("what was deleted is not yet out of all files, purge again later: %s", reason)
+
+    def _purge(self, timeout_s: float) -> PurgeReport:
         with self._database.reading() as db:
             due = db.execute("SELECT value FROM meta WHERE key = 'purge_due'").fetchone()
         if not self._checkpoints.remove_stale(self._freshness(), timeout_s=timeout_s):
@@ -126,6 +151,18 @@ class Upkeep:
                 key = user_hash(store_id, user)
                 last[key] = max(seq, last.get(key, 0))
         return lambda header: header.epoch == epoch and header.seq >= last.get(header.user, 0)
+
+
+def _reason(error: StoreError) -> str:
+    """Return what was in the way of a purge; an error's own words are about a write that was not kept."""
+    detail = str(getattr(error, "detail", error))
+    if isinstance(error, StoreFullError):
+        return f"the disk has no room: {detail}; free some space and purge again"
+    if isinstance(error, StoreReadOnlyError):
+        return f"{detail}; get the right to write, and purge again"
+    if isinstance(error, StoreBusyError):
+        return READ_OR_WRITTEN
+    return detail
 
 
 def _size(files: Any) -> int:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from memreader.ports import PostingIndex, VectorIndex, Vectors
 from memreader.records import Changes, Keys
-from memreader.stores.columns import ALIVE, K1, NO_LABEL, Arrays, Columns
+from memreader.stores.columns import ALIVE, K1, NO_LABEL, Arrays, Columns, distinct
 from memreader.stores.faiss_index import FlatVectors
 from memreader.stores.postings import Postings
 
@@ -243,5 +243,5 @@ def _check(arrays: Mapping[str, npt.NDArray[Any]], dimension: int) -> None:
     sizes = arrays["sizes"]
     if sizes.min(initial=0) < 0 or sizes.sum(dtype=np.int64) != each[0]:
         raise ValueError("the sizes of the items don't add up to the postings")
-    if not (arrays["flags"] & ALIVE).all() or len(np.unique(arrays["keys"])) != one[0]:
+    if not (arrays["flags"] & ALIVE).all() or len(distinct(arrays["keys"])) != one[0]:
         raise ValueError("an item is dead, or there twice")

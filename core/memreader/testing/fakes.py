@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from memreader.forksafe import Guard
 from memreader.ports import Reply, Vectors
 
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff"
@@ -35,7 +35,7 @@ class ScriptedChatModel:
 
     def __init__(self, replies: Iterable[str | Reply | BaseException] = ()) -> None:
         self._replies = iter(replies)
-        self._lock = threading.Lock()
+        self._guard = Guard()
         self.prompts: list[list[dict[str, Any]]] = []
         """Every prompt, in the order the calls came."""
         self.unexpected: list[list[dict[str, Any]]] = []
@@ -48,7 +48,7 @@ class ScriptedChatModel:
             AssertionError: None is left.
         """
         prompt = [dict(message) for message in messages]
-        with self._lock:
+        with self._guard.lock:
             self.prompts.append(prompt)
             number = len(self.prompts)
             reply = next(self._replies, None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 from base64 import b64decode
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memreader.errors import InputError
+from memreader.forksafe import Guard
 from memreader.tokenizing.ranks import ENCODINGS, EncodingSpec, find_ranks
 from memreader.tokenizing.runs import pieces
 
@@ -26,7 +26,7 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 _SEAMS = re.compile(r"[ ,.;:!?，。！？；：、…”」』）】》](?:(?<=\S )|(?<=[^\W\d_][^ ]))")
 _LINE_STARTS = re.compile(r"(?<=\n)(?=[^\s/])|\A")
 _loaded: dict[str, BpeTokenizer] = {}
-_lock = threading.Lock()
+_guard = Guard()
 
 
 class BpeTokenizer:
@@ -154,7 +154,7 @@ def load_tokenizer(
     spec = ENCODINGS.get(encoding)
     if spec is None:
         raise InputError(f"no encoding is called {encoding!r}. Known are: {', '.join(ENCODINGS)}")
-    with _lock:
+    with _guard.lock:
         if path is None and encoding in _loaded:
             return _loaded[encoding]
         data = find_ranks(encoding, spec, path=path, allow_download=allow_download)
@@ -182,6 +182,6 @@ def _parse(data: bytes) -> dict[bytes, int]:
 
 
 def _reload(encoding: str, path: str | None) -> BpeTokenizer:
-    with _lock:
+    with _guard.lock:
         known = _loaded.get(encoding)
     return known or load_tokenizer(encoding, path=path)
