@@ -224,6 +224,22 @@ def test_one_of_another_store_user_embedder_or_time_is_none(
     assert load(kept, items) is not None
 
 
+def test_one_that_the_database_does_not_know_of_is_none(kept: Checkpoints, items: FakeItems) -> None:
+    tokens: list[str] = []
+    for _ in range(2):
+        index = index_of(items)
+        assert kept.save(
+            index,
+            epoch=3,
+            changes=items.changes,
+            current=lambda: items.last_deletion,
+            remember=tokens.append,
+        )
+    assert tokens[0] != tokens[1]
+    loaded = [kept.load(USER, epoch=3, seq_now=items.seq, token=token) for token in ("", *tokens, None)]
+    assert [index is not None for index in loaded] == [False, False, True, True]
+
+
 @pytest.mark.parametrize("version", [0, 2, 2**32 - 1])
 def test_one_of_another_format_is_none(kept: Checkpoints, items: FakeItems, file: Path, version: int) -> None:
     whole = file.read_bytes()

