@@ -48,7 +48,7 @@ def _before() -> None:
         # With none held: its holder may need any of the others on its way.
         if not busy.acquire(timeout=max(0.0, until - time.monotonic())):
             return
-        busy.release()
+        taken.append(busy)
 
 
 def _take(locks: list[threading.RLock], taken: list[threading.RLock]) -> threading.RLock | None:

@@ -160,22 +160,19 @@ thread, done = held_by_a_thread(guard); done.set(); thread.join()
 def test_a_holder_that_takes_a_second_lock_does_not_hold_the_fork_up() -> None:
     run(
         """
-guards = [Guard() for _ in range(6)]
-stop = threading.Event()
-def nest(order):
-    while not stop.is_set():
-        with guards[order[0]].lock:
-            time.sleep(0.002)
-            with guards[order[1]].lock: time.sleep(0.002)
-threads = [threading.Thread(target=nest, args=(order,)) for order in ((0, 1), (1, 2), (3, 4), (3, 5))]
-for thread in threads: thread.start()
-waits = []
-for _ in range(20):
-    start = time.monotonic(); pid = in_child(lambda: [is_free(guard) or os._exit(2) for guard in guards])
-    waits.append(time.monotonic() - start); assert ended(pid) == 0
-stop.set()
-for thread in threads: thread.join(10)
-assert max(waits) < forksafe.WAIT_S - 1, waits
+guards = [Guard() for _ in range(4)]
+def nest(first, second, begun):
+    with guards[first].lock:
+        begun.set(); time.sleep(0.05)
+        with guards[second].lock: time.sleep(0.01)
+for first in range(4):
+    for second in {0, 1, 2, 3} - {first}:
+        begun = threading.Event()
+        thread = threading.Thread(target=nest, args=(first, second, begun)); thread.start(); begun.wait()
+        start = time.monotonic(); pid = in_child(lambda: [is_free(guard) or os._exit(2) for guard in guards])
+        assert time.monotonic() - start < forksafe.WAIT_S - 1
+        assert ended(pid) == 0
+        thread.join(10); assert not thread.is_alive()
 """,
     )
 

@@ -59,16 +59,25 @@ class Translating:
     def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
         if not isinstance(error, UNEXPECTED) or isinstance(error, MemReaderError):
             return
-        name, ours = str(self._path), None
+        ours = self._meaning(error)
+        if ours is None:
+            return
+        try:
+            # Errors about values cite them: what goes into logs holds no words of a memory.
+            raise ours from (None if _cites(error) else error)
+        finally:
+            # Else error and frame keep each other, and the query that failed, and so the log can't be emptied.
+            del ours
+
+    def _meaning(self, error: BaseException) -> StoreError | None:
+        ours = None
         if isinstance(error, sqlite3.Error):
             ours = of_sqlite(error, self._path, timeout_s=self._timeout_s)
             if ours is None and self._opening:
-                ours = StoreCorruptError(path=name, detail=str(error))
+                ours = StoreCorruptError(path=str(self._path), detail=str(error))
         if ours is None and (problem := damage(self._path)) is not None:
-            ours = StoreCorruptError(path=name, detail=problem)
-        if ours is not None:
-            # Errors about values cite them: what goes into logs holds no words of a memory.
-            raise ours from (None if _cites(error) else error)
+            ours = StoreCorruptError(path=str(self._path), detail=problem)
+        return ours
 
 
 def is_busy(error: sqlite3.Error) -> bool:
