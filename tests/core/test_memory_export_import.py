@@ -66,7 +66,8 @@ def test_everything_comes_back(memory: Memory, other: Memory, tmp_path: Path) ->
         assert_citations(other, user)
     # What was read is known: adding the same again adds only what was deleted, like in the store it came from.
     for one in (memory, other):
-        again = one.add([chat("I like tea.", LONG, "It rains."), tmp_path / "house.txt"], user_id="ana", session_id="s")
+        assert one.add(tmp_path / "house.txt", user_id="ana").added == []
+        again = one.add(chat("I like tea.", LONG, "It rains."), user_id="ana", session_id="s", agent_id="g")
         assert len(again.added) == 1
         assert one.add(["no id", "no id"], user_id="ana", session_id="t").added == []
     other.admin.export(tmp_path / "again.zip")
