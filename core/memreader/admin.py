@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memreader.archive import FILENAME, read_dump, write_dump
 from memreader.errors import InputError
-from memreader.ingest import AddReport, Ingest, OnConflict
+from memreader.ingest import AddReport, Ingest, OnConflict, check_conflict
 from memreader.items import TextualMemoryItem
 from memreader.ports import Embedder
 from memreader.reader import MemReader
@@ -112,8 +112,7 @@ class Admin:
             InputError: An item is nobody's, or another user's than `user_id`.
             ItemExistsError: An id is there, with on_conflict="error".
         """
-        if on_conflict not in ("error", "skip", "replace"):
-            raise ValueError(f"on_conflict must be 'error', 'skip' or 'replace', got {on_conflict!r}")
+        check_conflict(on_conflict)
         items = read_dump(
             folder,
             filename=filename,
@@ -167,8 +166,7 @@ class Admin:
             ItemExistsError: An item is there, with on_conflict="error".
             SourceExistsError: A message or document is there in other words, with on_conflict="error".
         """
-        if on_conflict not in ("error", "skip", "replace"):
-            raise ValueError(f"on_conflict must be 'error', 'skip' or 'replace', got {on_conflict!r}")
+        check_conflict(on_conflict)
         owner = None if user_id is None else Scope(user_id).user_id
         return import_archive(
             self._store,

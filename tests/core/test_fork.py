@@ -98,15 +98,14 @@ def test_eight_busy_threads_and_twenty_children_lose_nothing_and_nobody_hangs(tm
 stop, acknowledged, problems = threading.Event(), [], []
 def busy(name):
     number = 0
-    try:
-        while not stop.is_set():
-            write(f"thread {name} {number}"); acknowledged.append(1); number += 1
-            assert count(f"thread {name} *") == number
-            with database.snapshot() as db:
-                query = "SELECT count(*) FROM meta"
-                assert db.execute(query).fetchone() == db.execute(query).fetchone()
-    except BaseException as error:
-        problems.append(error); raise
+    while not stop.is_set():
+        write(f"thread {name} {number}"); acknowledged.append(1); number += 1
+        assert count(f"thread {name} *") == number
+        with database.snapshot() as db:
+            query = "SELECT count(*) FROM meta"
+            assert db.execute(query).fetchone() == db.execute(query).fetchone()
+told = threading.excepthook
+threading.excepthook = lambda died: (problems.append(died.exc_value), told(died))
 threads = [threading.Thread(target=busy, args=(name,)) for name in range(8)]
 for thread in threads: thread.start()
 pids, waits = [], []

@@ -69,11 +69,10 @@ def test_a_child_forked_while_the_models_load_adds_and_searches(first: str, dela
 from memreader import Memory
 memory = Memory.open(sys.argv[1])
 problems = []
+told = threading.excepthook
+threading.excepthook = lambda died: (problems.append(died.exc_value), told(died))
 def load():
-    try:
-        {first}
-    except BaseException as error:
-        problems.append(error); raise
+    {first}
 def use(name):
     memory.add(f"My cat is called {{name}}.", user_id=name)
     assert name in memory.search("What is the name of my cat?", user_id=name)[0].item.memory

@@ -28,7 +28,7 @@ from memreader.testing import (
     PostingIndexContract,
     VectorIndexContract,
 )
-from memreader.testing.store_contracts import DIMENSION
+from memreader.testing.store_records import DIMENSION
 
 
 @pytest.fixture

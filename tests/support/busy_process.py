@@ -42,6 +42,8 @@ def work(memory: Memory, name: str, *, threads: int, seconds: float) -> Record:
         )
         for number in range(threads)
     ]
+    # A thread that dies is a problem that the parent process must learn of.
+    threading.excepthook = lambda died: record.problems.append(f"{died.thread}: {died.exc_value!r}")
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -56,28 +58,23 @@ def _thread(memory: Memory, name: str, user: str, until: float, record: Record, 
     while time.monotonic() < until:
         words = f"token{name}n{number} was seen by {user}"
         number += 1
-        try:
-            (item_id,) = memory.add(words, user_id=user, session_id=name).added
-            mine.append((item_id, memory.get_by_ids([item_id], user_id=user)[0].memory))  # type: ignore[union-attr]
-            step = chance.random()
-            if step < 0.15:
-                _look(memory, user, chance.choice(mine), record, lock)
-            elif step < 0.25:
-                place = chance.randrange(len(mine))
-                item_id = mine[place][0]
-                mine[place] = (item_id, memory.update(item_id, f"changed{name}n{number}", user_id=user).memory)
-                _look(memory, user, mine[place], record, lock)
-            elif step < 0.35:
-                item_id, _ = mine.pop(chance.randrange(len(mine)))
-                if memory.delete(item_id, user_id=user) != [item_id] or memory.get(item_id, user_id=user) is not None:
-                    record.problems.append(f"{item_id} is there after its deletion")
-                with lock:
-                    record.deleted[item_id] = user
-                    record.confirmed += 1
-        except Exception as error:  # noqa: BLE001 - the parent process must learn of any
+        (item_id,) = memory.add(words, user_id=user, session_id=name).added
+        mine.append((item_id, memory.get_by_ids([item_id], user_id=user)[0].memory))  # type: ignore[union-attr]
+        step = chance.random()
+        if step < 0.15:
+            _look(memory, user, chance.choice(mine), record, lock)
+        elif step < 0.25:
+            place = chance.randrange(len(mine))
+            item_id = mine[place][0]
+            mine[place] = (item_id, memory.update(item_id, f"changed{name}n{number}", user_id=user).memory)
+            _look(memory, user, mine[place], record, lock)
+        elif step < 0.35:
+            item_id, _ = mine.pop(chance.randrange(len(mine)))
+            if memory.delete(item_id, user_id=user) != [item_id] or memory.get(item_id, user_id=user) is not None:
+                record.problems.append(f"{item_id} is there after its deletion")
             with lock:
-                record.problems.append(f"{name}: {error!r}")
-            return
+                record.deleted[item_id] = user
+                record.confirmed += 1
         with lock:
             record.confirmed += 1
     with lock:

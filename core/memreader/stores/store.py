@@ -16,6 +16,7 @@ from memreader.records import Batch, Deleted, Keys, PurgeReport, Selection, Stat
 from memreader.stores import filter_sql
 from memreader.stores.changes import ChangeNumbers
 from memreader.stores.checkpoints import MORE_THAN
+from memreader.stores.connecting import identity
 from memreader.stores.database import Database
 from memreader.stores.exporting import Rows
 from memreader.stores.facts import Facts, stored_facts
@@ -79,7 +80,7 @@ class Store:
             self._indexes = Indexes(self._database, facts or stored_facts(self._database), **self._limits)
             undo.pop_all()
         self.graph = SqliteGraph(self._database)
-        self._identity = _identity(self._database.path)
+        self._identity = identity(self._database.path)
         self._database.on_fork(self._after_fork)
 
     @classmethod
@@ -153,7 +154,7 @@ class Store:
     def _is_there(self) -> bool:
         """Return whether the folder still holds the file that was opened."""
         try:
-            return self._identity == _identity(self._database.path)
+            return self._identity == identity(self._database.path)
         except FileNotFoundError:
             return False
 
@@ -299,9 +300,3 @@ class Store:
         """Start anew in a forked child: no lock, connection or half-filled index of the parent is used."""
         Store._open_lock = threading.RLock()
         self._indexes.resident.after_fork()
-
-
-def _identity(path: Path) -> tuple[int, int]:
-    """Return what tells a file from one that took its place."""
-    status = path.stat()
-    return status.st_dev, status.st_ino

@@ -2,12 +2,9 @@
 
 from memreader.testing.contracts import ChatModelContract, EmbedderContract, TokenizerContract
 from memreader.testing.fakes import HashEmbedder, ScriptedChatModel
-from memreader.testing.store_contracts import (
-    GraphStoreContract,
-    ItemStoreContract,
-    PostingIndexContract,
-    VectorIndexContract,
-)
+from memreader.testing.graph_contract import GraphStoreContract
+from memreader.testing.index_contracts import PostingIndexContract, VectorIndexContract
+from memreader.testing.item_contract import ItemStoreContract
 
 __all__ = [
     "ChatModelContract",

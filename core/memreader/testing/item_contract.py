@@ -4,53 +4,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
-from unittest import TestCase
 
 import numpy as np
 
 from memreader.errors import DimensionMismatchError, ItemExistsError
 from memreader.filters import parse_filter
 from memreader.items import SourceMessage, TextualMemoryItem
-from memreader.ports import GraphStore, ItemStore, PostingIndex, VectorIndex
-from memreader.records import Batch, Changes, DocumentRecord, ItemRecord, MessageRecord, Selection, Written
-from memreader.types import Document, Message, Vectors
-
-DIMENSION = 8
-"""Of the vectors in the contracts."""
-TOLERANCE = 1e-5
-USER, OTHER = "ana", "ben"
-EVERYTHING = Selection()
-
-# Not pytest's: what else this package ships must be importable without it.
-raises = TestCase().assertRaises
-
-
-def unit_vector(seed: int) -> Vectors:
-    """Return a unit vector, float32, shape (DIMENSION,), always the same for a seed."""
-    vector = np.random.default_rng(seed).normal(size=DIMENSION)
-    return (vector / np.linalg.norm(vector)).astype(np.float32)
-
-
-def item_record(
-    item_id: str, memory: str = "likes tea", *, seed: int = 0, terms: Mapping[int, int] | None = None, **rest: Any
-) -> ItemRecord:
-    """Return a record of an item; `metadata`, and fields of the record, by name."""
-    item = TextualMemoryItem(id=item_id, memory=memory, metadata=rest.pop("metadata", {}))
-    return ItemRecord(item, unit_vector(seed), {1: 1, 2: 3} if terms is None else terms, **rest)
-
-
-def message_record(key: str, content: str = "I like tea", *, digest: str = "one", **fields: Any) -> MessageRecord:
-    """Return a record of a user's message."""
-    return MessageRecord(Message("user", content, **fields), key, digest)
-
-
-def document_record(source_key: str, text: str = "Tea is good.", *, path: str = "tea.md") -> DocumentRecord:
-    """Return a record of a document; another `source_key` is another version of the file."""
-    return DocumentRecord(Document(text, path, source_key), f"/home/{path}", source_key)
+from memreader.ports import ItemStore
+from memreader.records import Batch, Changes, Selection, Written
+from memreader.testing.store_records import (
+    DIMENSION,
+    EVERYTHING,
+    OTHER,
+    USER,
+    document_record,
+    item_record,
+    message_record,
+    raises,
+    unit_vector,
+)
+from memreader.types import Vectors
 
 
 class ItemStoreContract:
@@ -353,197 +329,3 @@ class ItemStoreContract:
         place = self._ids(items.fetch(USER, part.keys)).index(item_id)
         vector: Vectors = part.vectors[place]
         return vector
-
-
-class VectorIndexContract:
-    """Subclass it, and give a `vectors` fixture: an empty index of `DIMENSION`."""
-
-    def test_it_is_a_vector_index(self, vectors: VectorIndex) -> None:
-        assert isinstance(vectors, VectorIndex)
-        assert (len(vectors), vectors.dimension) == (0, DIMENSION)
-
-    def test_an_empty_one_has_nothing_similar(self, vectors: VectorIndex) -> None:
-        assert vectors.similarities(unit_vector(0)).shape == (0,)
-        assert vectors.vectors().shape == (0, DIMENSION)
-
-    def test_a_vector_is_its_own_best_match_with_cosine_one(self, vectors: VectorIndex) -> None:
-        rows = np.stack([unit_vector(seed) for seed in range(50)])
-        vectors.add(rows)
-        for row in (0, 17, 49):
-            found = vectors.similarities(rows[row])
-            assert int(found.argmax()) == row
-            assert abs(found[row] - 1) < TOLERANCE
-
-    def test_similarity_is_the_cosine(self, vectors: VectorIndex) -> None:
-        first = unit_vector(1)
-        vectors.add(np.stack([first, -first]))
-        np.testing.assert_allclose(vectors.similarities(first), [1, -1], atol=TOLERANCE)
-        rows = np.stack([unit_vector(seed) for seed in range(2, 12)])
-        vectors.add(rows)
-        np.testing.assert_allclose(vectors.similarities(first)[2:], rows @ first, atol=TOLERANCE)
-
-    def test_some_rows_give_what_all_give(self, vectors: VectorIndex) -> None:
-        vectors.add(np.stack([unit_vector(seed) for seed in range(20)]))
-        query, rows = unit_vector(99), np.array([3, 0, 19, 3], np.int64)
-        np.testing.assert_allclose(vectors.similarities(query, rows), vectors.similarities(query)[rows], atol=TOLERANCE)
-        assert vectors.similarities(query, rows[:0]).shape == (0,)
-
-    def test_rows_stay_where_they_are(self, vectors: VectorIndex) -> None:
-        rows = np.stack([unit_vector(seed) for seed in range(300)])
-        for start in range(0, 300, 7):
-            vectors.add(rows[start : start + 7])
-        np.testing.assert_array_equal(vectors.vectors(), rows)
-
-    def test_a_copy_is_not_the_index(self, vectors: VectorIndex) -> None:
-        vectors.add(unit_vector(1)[None])
-        vectors.vectors()[:] = 0
-        assert abs(vectors.similarities(unit_vector(1))[0] - 1) < TOLERANCE
-
-    def test_another_length_is_refused(self, vectors: VectorIndex) -> None:
-        with raises(DimensionMismatchError):
-            vectors.add(np.zeros((1, DIMENSION + 1), np.float32))
-        with raises(DimensionMismatchError):
-            vectors.similarities(np.zeros(DIMENSION - 1, np.float32))
-
-
-class PostingIndexContract:
-    """Subclass it, and give a `postings` fixture: an empty index."""
-
-    def test_it_is_a_posting_index(self, postings: PostingIndex) -> None:
-        assert isinstance(postings, PostingIndex)
-
-    def test_an_unknown_term_has_no_rows(self, postings: PostingIndex) -> None:
-        assert self._of(postings, 5) == {}
-
-    def test_a_term_has_its_rows_in_order(self, postings: PostingIndex) -> None:
-        self._extend(postings, [(0, 5, 1), (0, 6, 2), (1, 5, 3)])
-        self._extend(postings, [(2, 5, 4)])
-        rows, counts = postings.get(5)
-        assert (rows.tolist(), counts.tolist()) == ([0, 1, 2], [1, 3, 4])
-        assert self._of(postings, 6) == {0: 2}
-
-    def test_any_64_bit_number_is_a_term(self, postings: PostingIndex) -> None:
-        terms = [-(2**63), -1, 0, 1, 2**63 - 1]
-        self._extend(postings, [(row, term, 1) for row, term in enumerate(terms)])
-        assert [self._of(postings, term) for term in terms] == [{row: 1} for row in range(5)]
-
-    def test_many_small_additions_equal_one_large(self, postings: PostingIndex) -> None:
-        chance = np.random.default_rng(0)
-        expected: dict[int, dict[int, int]] = {}
-        for row in range(3000):
-            terms = np.unique(chance.integers(0, 40, 6))
-            self._extend(postings, [(row, int(term), row % 5 + 1) for term in terms])
-            for term in terms.tolist():
-                expected.setdefault(term, {})[row] = row % 5 + 1
-        assert {term: self._of(postings, term) for term in expected} == expected
-
-    def test_its_arrays_make_an_equal_one(self, postings: PostingIndex) -> None:
-        self._extend(postings, [(0, 5, 1), (0, 6, 2), (1, 5, 3)])
-        rows, terms, counts = postings.arrays()
-        assert sorted(zip(rows.tolist(), terms.tolist(), counts.tolist(), strict=True)) == [
-            (0, 5, 1),
-            (0, 6, 2),
-            (1, 5, 3),
-        ]
-
-    def _extend(self, postings: PostingIndex, entries: Sequence[tuple[int, int, int]]) -> None:
-        rows, terms, counts = np.array(entries, np.int64).T
-        postings.extend(rows, terms, counts)
-
-    def _of(self, postings: PostingIndex, term: int) -> dict[int, int]:
-        rows, counts = postings.get(term)
-        return dict(zip(rows.tolist(), counts.tolist(), strict=True))
-
-
-class GraphStoreContract:
-    """Subclass it, and give two fixtures: `items`, an empty item store, and `graph`, the graph that it feeds."""
-
-    def test_it_is_a_graph_store(self, graph: GraphStore) -> None:
-        assert isinstance(graph, GraphStore)
-
-    def test_items_bring_their_entities(self, items: ItemStore, graph: GraphStore) -> None:
-        self._write(items, "a", ["Ana", "Lisbon"])
-        self._write(items, "b", ["Lisbon"])
-        found = [(entity.name, entity.items) for entity in graph.entities(USER)]
-        assert found == [("Lisbon", 2), ("Ana", 1)]
-        assert [entity.name for entity in graph.entities(USER, limit=1, offset=1)] == ["Ana"]
-
-    def test_case_width_and_spaces_make_no_other_entity(self, items: ItemStore, graph: GraphStore) -> None:
-        self._write(items, "a", ["Zhang San", "zhang  san", "ＺＨＡＮＧ SAN"])
-        assert [entity.name for entity in graph.entities(USER)] == ["Zhang San"]
-        assert graph.mentions(USER, ["ZHANG SAN"]) == ["a"]
-
-    def test_ann_and_anna_stay_two(self, items: ItemStore, graph: GraphStore) -> None:
-        self._write(items, "a", ["Ann", "Anna"])
-        assert {entity.name for entity in graph.entities(USER)} == {"Ann", "Anna"}
-
-    def test_items_are_found_by_the_names_they_mention(self, items: ItemStore, graph: GraphStore) -> None:
-        self._write(items, "a", ["Ana"])
-        self._write(items, "b", ["Ben"])
-        self._write(items, "c", ["Ana", "Ben"])
-        assert graph.mentions(USER, ["Ana"]) == ["a", "c"]
-        assert graph.mentions(USER, ["Ben", "Ana"]) == ["a", "b", "c"]
-        assert graph.mentions(USER, ["nobody"]) == []
-
-    def test_neighbours_are_mentioned_together(self, items: ItemStore, graph: GraphStore) -> None:
-        self._write(items, "a", ["Ana", "Lisbon", "Ben"])
-        self._write(items, "b", ["Ana", "Lisbon"])
-        assert [(one.name, one.items) for one in graph.neighbours(USER, "ana")] == [("Lisbon", 2), ("Ben", 1)]
-        assert graph.neighbours(USER, "nobody") == []
-
-    def test_relations_name_both_ends_and_the_item(self, items: ItemStore, graph: GraphStore) -> None:
-        self._write(items, "a", [], relations=(("Ana", "lives in", "Lisbon"),))
-        (relation,) = graph.relations(USER)
-        assert (relation.head, relation.relation, relation.tail, relation.item_id) == ("Ana", "lives in", "Lisbon", "a")
-        assert graph.relations(USER, "lisbon") == [relation]
-        assert graph.relations(USER, "nobody") == []
-        assert graph.mentions(USER, ["Lisbon"]) == ["a"]
-
-    def test_a_new_version_has_other_entities(self, items: ItemStore, graph: GraphStore) -> None:
-        self._write(items, "a", ["Ana"])
-        record = item_record("a", "likes juice", metadata={"entities": ["Ben"]}, base_version=1)
-        items.write(Batch(USER, items=(record,)))
-        assert [entity.name for entity in graph.entities(USER)] == ["Ben"]
-
-    def test_the_same_words_keep_their_relations(self, items: ItemStore, graph: GraphStore) -> None:
-        self._write(items, "a", [], relations=(("Ana", "knows", "Ben"),))
-        items.write(Batch(USER, items=(item_record("a", metadata={"tags": ["friend"]}, base_version=1),)))
-        assert [(one.head, one.tail) for one in graph.relations(USER)] == [("Ana", "Ben")]
-        assert graph.mentions(USER, ["Ben"]) == ["a"]
-        items.write(Batch(USER, items=(item_record("a", "likes juice", base_version=2),)))
-        assert graph.relations(USER) == []
-        assert graph.entities(USER) == []
-
-    def test_entities_go_with_the_last_item_that_mentions_them(self, items: ItemStore, graph: GraphStore) -> None:
-        self._write(items, "a", ["Ana", "Ben"], relations=(("Ana", "knows", "Ben"),))
-        self._write(items, "b", ["Ben"])
-        items.write(Batch(USER, doomed=("a",)))
-        assert [entity.name for entity in graph.entities(USER)] == ["Ben"]
-        assert graph.relations(USER) == []
-        items.write(Batch(USER, doomed=EVERYTHING))
-        assert graph.entities(USER) == []
-
-    def test_nobody_sees_another_users_graph(self, items: ItemStore, graph: GraphStore) -> None:
-        self._write(items, "a", ["Ana", "Ben"], relations=(("Ana", "knows", "Ben"),))
-        assert graph.entities(OTHER) == []
-        assert graph.mentions(OTHER, ["Ana"]) == []
-        assert graph.neighbours(OTHER, "Ana") == []
-        assert graph.relations(OTHER) == []
-
-    def test_threads_make_an_entity_once(self, items: ItemStore, graph: GraphStore) -> None:
-        def work(number: int) -> None:
-            self._write(items, f"i{number}", ["Ana"])
-
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(work, range(20)))
-        assert [(entity.name, entity.items) for entity in graph.entities(USER)] == [("Ana", 20)]
-
-    def _write(
-        self,
-        items: ItemStore,
-        item_id: str,
-        entities: Sequence[str],
-        relations: tuple[tuple[str, str, str], ...] = (),
-    ) -> None:
-        record = item_record(item_id, metadata={"entities": list(entities)}, relations=relations)
-        items.write(Batch(USER, items=(record,)))

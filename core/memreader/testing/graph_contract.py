@@ -1,0 +1,106 @@
+"""What an implementation of the graph's port must keep, as a test class: subclass it and give the fixtures it names."""
+
+# ruff: noqa: D102
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from memreader.ports import GraphStore, ItemStore
+from memreader.records import Batch
+from memreader.testing.store_records import EVERYTHING, OTHER, USER, item_record
+
+
+class GraphStoreContract:
+    """Subclass it, and give two fixtures: `items`, an empty item store, and `graph`, the graph that it feeds."""
+
+    def test_it_is_a_graph_store(self, graph: GraphStore) -> None:
+        assert isinstance(graph, GraphStore)
+
+    def test_items_bring_their_entities(self, items: ItemStore, graph: GraphStore) -> None:
+        self._write(items, "a", ["Ana", "Lisbon"])
+        self._write(items, "b", ["Lisbon"])
+        found = [(entity.name, entity.items) for entity in graph.entities(USER)]
+        assert found == [("Lisbon", 2), ("Ana", 1)]
+        assert [entity.name for entity in graph.entities(USER, limit=1, offset=1)] == ["Ana"]
+
+    def test_case_width_and_spaces_make_no_other_entity(self, items: ItemStore, graph: GraphStore) -> None:
+        self._write(items, "a", ["Zhang San", "zhang  san", "ＺＨＡＮＧ SAN"])
+        assert [entity.name for entity in graph.entities(USER)] == ["Zhang San"]
+        assert graph.mentions(USER, ["ZHANG SAN"]) == ["a"]
+
+    def test_ann_and_anna_stay_two(self, items: ItemStore, graph: GraphStore) -> None:
+        self._write(items, "a", ["Ann", "Anna"])
+        assert {entity.name for entity in graph.entities(USER)} == {"Ann", "Anna"}
+
+    def test_items_are_found_by_the_names_they_mention(self, items: ItemStore, graph: GraphStore) -> None:
+        self._write(items, "a", ["Ana"])
+        self._write(items, "b", ["Ben"])
+        self._write(items, "c", ["Ana", "Ben"])
+        assert graph.mentions(USER, ["Ana"]) == ["a", "c"]
+        assert graph.mentions(USER, ["Ben", "Ana"]) == ["a", "b", "c"]
+        assert graph.mentions(USER, ["nobody"]) == []
+
+    def test_neighbours_are_mentioned_together(self, items: ItemStore, graph: GraphStore) -> None:
+        self._write(items, "a", ["Ana", "Lisbon", "Ben"])
+        self._write(items, "b", ["Ana", "Lisbon"])
+        assert [(one.name, one.items) for one in graph.neighbours(USER, "ana")] == [("Lisbon", 2), ("Ben", 1)]
+        assert graph.neighbours(USER, "nobody") == []
+
+    def test_relations_name_both_ends_and_the_item(self, items: ItemStore, graph: GraphStore) -> None:
+        self._write(items, "a", [], relations=(("Ana", "lives in", "Lisbon"),))
+        (relation,) = graph.relations(USER)
+        assert (relation.head, relation.relation, relation.tail, relation.item_id) == ("Ana", "lives in", "Lisbon", "a")
+        assert graph.relations(USER, "lisbon") == [relation]
+        assert graph.relations(USER, "nobody") == []
+        assert graph.mentions(USER, ["Lisbon"]) == ["a"]
+
+    def test_a_new_version_has_other_entities(self, items: ItemStore, graph: GraphStore) -> None:
+        self._write(items, "a", ["Ana"])
+        record = item_record("a", "likes juice", metadata={"entities": ["Ben"]}, base_version=1)
+        items.write(Batch(USER, items=(record,)))
+        assert [entity.name for entity in graph.entities(USER)] == ["Ben"]
+
+    def test_the_same_words_keep_their_relations(self, items: ItemStore, graph: GraphStore) -> None:
+        self._write(items, "a", [], relations=(("Ana", "knows", "Ben"),))
+        items.write(Batch(USER, items=(item_record("a", metadata={"tags": ["friend"]}, base_version=1),)))
+        assert [(one.head, one.tail) for one in graph.relations(USER)] == [("Ana", "Ben")]
+        assert graph.mentions(USER, ["Ben"]) == ["a"]
+        items.write(Batch(USER, items=(item_record("a", "likes juice", base_version=2),)))
+        assert graph.relations(USER) == []
+        assert graph.entities(USER) == []
+
+    def test_entities_go_with_the_last_item_that_mentions_them(self, items: ItemStore, graph: GraphStore) -> None:
+        self._write(items, "a", ["Ana", "Ben"], relations=(("Ana", "knows", "Ben"),))
+        self._write(items, "b", ["Ben"])
+        items.write(Batch(USER, doomed=("a",)))
+        assert [entity.name for entity in graph.entities(USER)] == ["Ben"]
+        assert graph.relations(USER) == []
+        items.write(Batch(USER, doomed=EVERYTHING))
+        assert graph.entities(USER) == []
+
+    def test_nobody_sees_another_users_graph(self, items: ItemStore, graph: GraphStore) -> None:
+        self._write(items, "a", ["Ana", "Ben"], relations=(("Ana", "knows", "Ben"),))
+        assert graph.entities(OTHER) == []
+        assert graph.mentions(OTHER, ["Ana"]) == []
+        assert graph.neighbours(OTHER, "Ana") == []
+        assert graph.relations(OTHER) == []
+
+    def test_threads_make_an_entity_once(self, items: ItemStore, graph: GraphStore) -> None:
+        def work(number: int) -> None:
+            self._write(items, f"i{number}", ["Ana"])
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, range(20)))
+        assert [(entity.name, entity.items) for entity in graph.entities(USER)] == [("Ana", 20)]
+
+    def _write(
+        self,
+        items: ItemStore,
+        item_id: str,
+        entities: Sequence[str],
+        relations: tuple[tuple[str, str, str], ...] = (),
+    ) -> None:
+        record = item_record(item_id, metadata={"entities": list(entities)}, relations=relations)
+        items.write(Batch(USER, items=(record,)))
