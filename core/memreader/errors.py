@@ -62,7 +62,19 @@ class ModelRequiredError(MemReaderError, RuntimeError):
 
     def __init__(self, *, mode: str) -> None:
         self.mode = mode
-        super().__init__(f"mode={mode!r} needs a language model and none is set. Use mode='fast' to read without one.")
+        super().__init__(
+            f"mode={mode!r} needs a language model and none is set. Pass llm=, for example "
+            "OpenAIChatModel('name', base_url=...), or use mode='fast' to read without one."
+        )
+
+
+class BudgetExceededError(MemReaderError, RuntimeError):
+    """The calls or tokens that one call may take were used up; what was left unread is raw and can be refined later."""
+
+    def __init__(self, *, limit: str, allowed: int) -> None:
+        self.limit = limit
+        self.allowed = allowed
+        super().__init__(f"{limit}={allowed} is used up; what is left stays as it was read without a model. Refine it later.")
 
 
 class MissingExtraError(MemReaderError, ImportError):

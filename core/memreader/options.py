@@ -80,6 +80,38 @@ class ReadOptions:
         return "r:" + digest(READING_VERSION, mode, unit, tokenizer, self.chunk_limits(max_tokens), asdict(self))
 
 
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """How language models are called, and what one call of a verb (`add`, `refine`, `read`, ...) may take.
+
+    Raises:
+        ValueError: A limit that makes no sense, with its name.
+    """
+
+    concurrency: int = 8
+    """Calls under way at once."""
+    timeout_s: float = 120.0
+    """For one try of one call."""
+    attempts: int = 4
+    """Tries of one call that met a rate limit, a server's error, a lost connection or the timeout; others have one."""
+    wait_s: float = 1.0
+    """Up to so long before the second try, twice that before the third, ..., at random; as long as the server asks."""
+    max_calls: int | None = None
+    """Tries that one call of a verb may make; what is left stays raw, refinable, and is reported."""
+    max_tokens: int | None = None
+    """Tokens, of prompts and answers, after which no more calls are made; those under way end."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("concurrency", 1), ("attempts", 1), ("max_calls", 0), ("max_tokens", 0)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise ValueError(f"{name} must be at least {least}, got {value}")
+        if not self.timeout_s > 0:
+            raise ValueError(f"timeout_s must be above 0, got {self.timeout_s}")
+        if not self.wait_s >= 0:
+            raise ValueError(f"wait_s must not be negative, got {self.wait_s}")
+
+
 SIMPLE_STRUCT = ReadOptions(unit="window", group_size=10, group_overlap=2, chunk_tokens=512, chunk_overlap=128)
 """MemOS's `simple_struct`: groups of ten messages, two carried, then token windows."""
 

@@ -39,17 +39,30 @@ class Reply:
 
     text: str
     usage: Usage = Usage(calls=1)
+    truncated: bool = False
+    """Whether the model stopped at its length limit, so that the text ends in the middle."""
 
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """Answers a list of messages with text."""
+    """Answers a list of messages with text. Used by several threads at once."""
 
-    def complete(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
-        """Return the answer to `messages` (dicts with role and content). Raises whatever went wrong."""
+    @property
+    def name(self) -> str:
+        """Name of the model, for people."""
         ...
 
-    async def acomplete(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
+    def complete(self, messages: Sequence[Mapping[str, Any]], *, schema: Mapping[str, Any] | None = None) -> Reply:
+        """Return the answer to `messages` (dicts with role and content). Raises whatever went wrong.
+
+        `schema` is the JSON schema of the answer that is wanted: a wish, which a model that knows none takes no notice
+        of.
+        """
+        ...
+
+    async def acomplete(
+        self, messages: Sequence[Mapping[str, Any]], *, schema: Mapping[str, Any] | None = None
+    ) -> Reply:
         """Return the same as `complete`, without blocking the event loop."""
         ...
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from memreader.plan import Answer, ModelFailure, Plan, Prompt, arun, ask, run
 from memreader.ports import ChatModel, Reply
+from memreader.options import ModelOptions
 from memreader.testing import ScriptedChatModel
 
 Driver: TypeAlias = Callable[..., Any]
@@ -31,7 +32,7 @@ both = pytest.mark.parametrize("drive", [drive_sync, drive_async], ids=["threads
 
 
 def prompt(text: str) -> Prompt:
-    return [{"role": "user", "content": text}]
+    return Prompt(({"role": "user", "content": text},))
 
 
 def asking(*batches: Sequence[str]) -> Plan[list[list[Answer]]]:
@@ -58,13 +59,13 @@ class Echo:
             self.under_way += by
             self.most = max(self.most, self.under_way)
 
-    def complete(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
+    def complete(self, messages: Sequence[Mapping[str, Any]], *, schema: Any = None) -> Reply:
         self._step(1)
         time.sleep(self.slow_s)
         self._step(-1)
         return Reply(messages[0]["content"])
 
-    async def acomplete(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
+    async def acomplete(self, messages: Sequence[Mapping[str, Any]], *, schema: Any = None) -> Reply:
         self._step(1)
         await asyncio.sleep(self.slow_s)
         self._step(-1)
@@ -78,12 +79,12 @@ class Failing(Echo):
         super().__init__()
         self.error = error
 
-    def complete(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
+    def complete(self, messages: Sequence[Mapping[str, Any]], *, schema: Any = None) -> Reply:
         if "bad" in messages[0]["content"]:
             raise self.error
         return super().complete(messages)
 
-    async def acomplete(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
+    async def acomplete(self, messages: Sequence[Mapping[str, Any]], *, schema: Any = None) -> Reply:
         if "bad" in messages[0]["content"]:
             raise self.error
         return await super().acomplete(messages)
@@ -99,11 +100,11 @@ def test_answers_come_in_the_order_of_the_prompts(drive: Driver, batches: list[l
 @both
 def test_a_later_prompt_that_is_answered_first_stays_in_its_place(drive: Driver) -> None:
     class Reversed(Echo):
-        def complete(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
+        def complete(self, messages: Sequence[Mapping[str, Any]], *, schema: Any = None) -> Reply:
             time.sleep(0.05 if messages[0]["content"] == "0" else 0)
             return Reply(messages[0]["content"])
 
-        async def acomplete(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
+        async def acomplete(self, messages: Sequence[Mapping[str, Any]], *, schema: Any = None) -> Reply:
             await asyncio.sleep(0.05 if messages[0]["content"] == "0" else 0)
             return Reply(messages[0]["content"])
 

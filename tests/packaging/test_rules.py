@@ -104,7 +104,7 @@ def test_every_broad_except_is_permitted_and_no_permit_is_left_over() -> None:
 
 
 def test_a_broad_except_stands_around_a_model_call_or_at_a_save_boundary_only() -> None:
-    drivers = [place for place in found() if place.file == "core/memreader/plan.py"]
+    drivers = [place for place in found() if place.file == "core/memreader/calling.py"]
     boundaries = [place for place in found() if not place.file.startswith("core/")]
     assert len(drivers) == 2, "one around the call of each driver, sync and async"
     assert len(drivers) + len(boundaries) == len(found())

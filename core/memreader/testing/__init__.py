@@ -1,7 +1,7 @@
 """What tests of memreader, and of your own models and stores, are made of: working fakes, and a contract per port."""
 
 from memreader.testing.contracts import ChatModelContract, EmbedderContract, TokenizerContract
-from memreader.testing.fakes import HashEmbedder, ScriptedChatModel
+from memreader.testing.fakes import FunctionChatModel, HashEmbedder, ScriptedChatModel
 from memreader.testing.graph_contract import GraphStoreContract
 from memreader.testing.index_contracts import PostingIndexContract, VectorIndexContract
 from memreader.testing.item_contract import ItemStoreContract
@@ -9,6 +9,7 @@ from memreader.testing.item_contract import ItemStoreContract
 __all__ = [
     "ChatModelContract",
     "EmbedderContract",
+    "FunctionChatModel",
     "GraphStoreContract",
     "HashEmbedder",
     "ItemStoreContract",

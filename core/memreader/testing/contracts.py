@@ -195,6 +195,13 @@ class ChatModelContract:
         assert isinstance(reply, Reply)
         assert isinstance(reply.text, str)
 
+    def test_it_takes_the_schema_of_the_answer(self, chat_model: ChatModel) -> None:
+        schema = {"type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}
+        assert isinstance(chat_model.complete(self.prompt, schema=schema).text, str)
+
+    def test_it_has_a_name(self, chat_model: ChatModel) -> None:
+        assert chat_model.name
+
     def test_it_counts_what_it_used(self, chat_model: ChatModel) -> None:
         usage = chat_model.complete(self.prompt).usage
         assert usage.calls >= 1

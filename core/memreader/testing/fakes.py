@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -33,6 +35,8 @@ class ScriptedChatModel:
     'Is it raining?'
     """
 
+    name = "scripted"
+
     def __init__(self, replies: Iterable[str | Reply | BaseException] = ()) -> None:
         self._replies = iter(replies)
         self._guard = Guard()
@@ -40,8 +44,10 @@ class ScriptedChatModel:
         """Every prompt, in the order the calls came."""
         self.unexpected: list[list[dict[str, Any]]] = []
         """The prompts that no reply was left for."""
+        self.schemas: list[Mapping[str, Any] | None] = []
+        """The schema of each call, in the order the calls came."""
 
-    def complete(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
+    def complete(self, messages: Sequence[Mapping[str, Any]], *, schema: Mapping[str, Any] | None = None) -> Reply:
         """Return the next reply.
 
         Raises:
@@ -50,6 +56,7 @@ class ScriptedChatModel:
         prompt = [dict(message) for message in messages]
         with self._guard.lock:
             self.prompts.append(prompt)
+            self.schemas.append(schema)
             number = len(self.prompts)
             reply = next(self._replies, None)
             if reply is None:
@@ -60,9 +67,52 @@ class ScriptedChatModel:
             raise reply
         return reply if isinstance(reply, Reply) else Reply(reply)
 
-    async def acomplete(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
+    async def acomplete(
+        self, messages: Sequence[Mapping[str, Any]], *, schema: Mapping[str, Any] | None = None
+    ) -> Reply:
         """Return the next reply; `complete` and this one share the script."""
-        return self.complete(messages)
+        return self.complete(messages, schema=schema)
+
+
+class FunctionChatModel:
+    """Replies with what a function makes of the prompt, whichever call comes first; remembers the prompts. Thread-safe.
+
+    Args:
+        reply: Takes the messages; returns text or a `Reply`, or raises.
+        delay_s: How long each answer takes.
+
+    >>> model = FunctionChatModel(lambda messages: messages[-1]["content"].upper())
+    >>> model.complete([{"role": "user", "content": "hi"}]).text
+    'HI'
+    """
+
+    name = "function"
+
+    def __init__(self, reply: Callable[[list[dict[str, Any]]], str | Reply], *, delay_s: float = 0.0) -> None:
+        self._reply = reply
+        self._delay_s = delay_s
+        self._guard = Guard()
+        self.prompts: list[list[dict[str, Any]]] = []
+        """Every prompt, in the order the calls came."""
+
+    def complete(self, messages: Sequence[Mapping[str, Any]], *, schema: Mapping[str, Any] | None = None) -> Reply:  # noqa: ARG002 - the port's
+        """Return the function's reply, after the delay."""
+        time.sleep(self._delay_s)
+        return self._answer(messages)
+
+    async def acomplete(
+        self, messages: Sequence[Mapping[str, Any]], *, schema: Mapping[str, Any] | None = None
+    ) -> Reply:
+        """Return the same as `complete`, the event loop free during the delay."""
+        await asyncio.sleep(self._delay_s)
+        return self._answer(messages)
+
+    def _answer(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
+        prompt = [dict(message) for message in messages]
+        with self._guard.lock:
+            self.prompts.append(prompt)
+        reply = self._reply(prompt)
+        return reply if isinstance(reply, Reply) else Reply(reply)
 
 
 @dataclass(frozen=True, slots=True)

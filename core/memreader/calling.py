@@ -1,0 +1,180 @@
+"""One call of a language model: the right one for the task, with patience, within a budget; a failure is a value."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Mapping
+from contextvars import copy_context
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast
+
+from memreader.errors import BudgetExceededError, ModelRequiredError
+from memreader.forksafe import Guard
+from memreader.models.retrying import policy
+from memreader.options import ModelOptions
+from memreader.ports import ChatModel, Reply, Usage
+
+Task = Literal["chat", "document", "general", "preference", "image"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What one call asks."""
+
+    messages: tuple[Mapping[str, Any], ...]
+    """Dicts with role and content."""
+    schema: Mapping[str, Any] | None = None
+    """JSON schema of the answer that is wanted."""
+    task: Task = "chat"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailure:
+    """A call that failed, as a value: the error's type and the error itself. Its text may quote a prompt."""
+
+    kind: str
+    error: Exception
+
+
+Answer: TypeAlias = Reply | ModelFailure
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The language models, each for its tasks; one that is None is stood in for by `llm`.
+
+    Raises:
+        TypeError: One of them is no `ports.ChatModel`.
+    """
+
+    llm: ChatModel | None = None
+    """Reads conversations, and whatever no other is set for."""
+    general_llm: ChatModel | None = None
+    """Rewrites and checks memories (gates)."""
+    preference_llm: ChatModel | None = None
+    image_llm: ChatModel | None = None
+    document_llm: ChatModel | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            model = getattr(self, name)
+            if model is not None and not (callable(getattr(model, "complete", None)) and hasattr(model, "acomplete")):
+                raise TypeError(
+                    f"{name} must have the methods of memreader.ports.ChatModel, got {type(model).__name__}. For another "
+                    "library's model use langchain_memreader.as_chat_model or llamaindex_memreader.as_chat_model."
+                )
+
+    def of(self, task: Task) -> ChatModel:
+        """Return the model for a task.
+
+        Raises:
+            ModelRequiredError: There is none.
+        """
+        model = self.llm if task == "chat" else getattr(self, f"{task}_llm") or self.llm
+        if model is None:
+            raise ModelRequiredError(mode="fine")
+        return model
+
+
+class Caller:
+    """Answers prompts, as long as the budget lasts, and counts what that took. Thread-safe; one per call of a verb.
+
+    Args:
+        models: Who answers.
+        options: Patience and budget.
+    """
+
+    def __init__(self, models: Models, options: ModelOptions | None = None) -> None:
+        self.options = options or ModelOptions()
+        self._models = models
+        self._guard = Guard()
+        self._tries = 0
+        self._usage = Usage()
+
+    @property
+    def usage(self) -> Usage:
+        """What the calls took; a try that failed counts as a call without tokens."""
+        with self._guard.lock:
+            return Usage(self._tries, self._usage.prompt_tokens, self._usage.completion_tokens)
+
+    def call(self, prompt: Prompt) -> Answer:
+        """Return the answer to a prompt, after as many tries as it takes and may have."""
+        from tenacity import Retrying
+
+        return _answer(Retrying(**policy(self.options))(self._attempt, prompt))
+
+    async def acall(self, prompt: Prompt) -> Answer:
+        """Return the same as `call`, without blocking the event loop."""
+        from tenacity import AsyncRetrying
+
+        return _answer(await AsyncRetrying(**policy(self.options))(self._aattempt, prompt))
+
+    def _attempt(self, prompt: Prompt) -> Reply | Exception:
+        if (spent := self._spend()) is not None:
+            return spent
+        model, timeout_s = self._models.of(prompt.task), self.options.timeout_s
+        out: queue.SimpleQueue[Reply | BaseException] = queue.SimpleQueue()
+        context = copy_context()
+        # In a thread of its own: a call that never ends can't be stopped, only left behind.
+        work = threading.Thread(
+            target=context.run, args=(_call, model, prompt, out), name="memreader-model", daemon=True
+        )
+        work.start()
+        try:
+            value = out.get(timeout=timeout_s)
+        except queue.Empty:
+            return TimeoutError(f"no answer in {timeout_s:g} s")
+        if isinstance(value, BaseException) and not isinstance(value, Exception):
+            raise value
+        return self._counted(cast("Reply | Exception", value))
+
+    async def _aattempt(self, prompt: Prompt) -> Reply | Exception:
+        if (spent := self._spend()) is not None:
+            return spent
+        model = self._models.of(prompt.task)
+        try:
+            async with asyncio.timeout(self.options.timeout_s):
+                return self._counted(await model.acomplete(prompt.messages, schema=prompt.schema))
+        except Exception as error:  # noqa: BLE001 - DESIGN 3: one model call's failure is a value, whatever it is
+            return error
+
+    def _spend(self) -> BudgetExceededError | None:
+        """Count a try, or return why there must be none."""
+        limits = self.options
+        with self._guard.lock:
+            if limits.max_calls is not None and self._tries >= limits.max_calls:
+                return BudgetExceededError(limit="max_calls", allowed=limits.max_calls)
+            used = self._usage.prompt_tokens + self._usage.completion_tokens
+            if limits.max_tokens is not None and used >= limits.max_tokens:
+                return BudgetExceededError(limit="max_tokens", allowed=limits.max_tokens)
+            self._tries += 1
+        return None
+
+    def _counted(self, value: Reply | Exception) -> Reply | Exception:
+        if isinstance(value, Reply):
+            with self._guard.lock:
+                self._usage += value.usage
+        return value
+
+
+def _call(model: ChatModel, prompt: Prompt, out: queue.SimpleQueue[Reply | BaseException]) -> None:
+    value: Reply | BaseException = SystemExit("the call was ended")
+    try:
+        value = model.complete(prompt.messages, schema=prompt.schema)
+    except Exception as error:  # noqa: BLE001 - DESIGN 3: one model call's failure is a value, whatever it is
+        value = error
+    except (KeyboardInterrupt, SystemExit) as error:  # for whoever waits for the answer, not for this thread
+        value = error
+    finally:
+        out.put(value)
+
+
+def _answer(value: Any) -> Answer:
+    if isinstance(value, Exception):
+        return ModelFailure(type(value).__name__, value)
+    if not isinstance(value, Reply):
+        problem = TypeError(f"a chat model returned {type(value).__name__}; return a memreader.ports.Reply")
+        return ModelFailure("TypeError", problem)
+    return value
