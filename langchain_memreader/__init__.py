@@ -1,4 +1,4 @@
-"""memreader in LangChain: chain memory, retriever, embeddings and messages.
+"""memreader in LangChain: chain memory, retriever, models, embeddings and messages.
 
 Everything is imported when it is first used, so that a bare langchain-core is enough for all but `MemReaderMemory`,
 which needs langchain-classic.
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from langchain_memreader.embeddings import MemReaderEmbeddings, as_embedder
     from langchain_memreader.memory import MemReaderMemory
     from langchain_memreader.messages import from_langchain, to_langchain
+    from langchain_memreader.models import as_chat_model
     from langchain_memreader.retriever import MemReaderRetriever
 
 __all__ = [
     "MemReaderEmbeddings",
     "MemReaderMemory",
     "MemReaderRetriever",
+    "as_chat_model",
     "as_embedder",
     "from_langchain",
     "hit_to_document",
@@ -28,6 +30,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "as_chat_model": "models",
     "as_embedder": "embeddings",
     "MemReaderEmbeddings": "embeddings",
     "MemReaderMemory": "memory",

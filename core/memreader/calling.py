@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping
 from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 from memreader.errors import BudgetExceededError, ModelRequiredError
 from memreader.forksafe import Guard
@@ -62,8 +62,9 @@ class Models:
             model = getattr(self, name)
             if model is not None and not (callable(getattr(model, "complete", None)) and hasattr(model, "acomplete")):
                 raise TypeError(
-                    f"{name} must have the methods of memreader.ports.ChatModel, got {type(model).__name__}. For another "
-                    "library's model use langchain_memreader.as_chat_model or llamaindex_memreader.as_chat_model."
+                    f"{name} must have the methods of memreader.ports.ChatModel, got {type(model).__name__}. For "
+                    "another library's model use langchain_memreader.as_chat_model or "
+                    "llamaindex_memreader.as_chat_model."
                 )
 
     def of(self, task: Task) -> ChatModel:
@@ -128,7 +129,7 @@ class Caller:
             return TimeoutError(f"no answer in {timeout_s:g} s")
         if isinstance(value, BaseException) and not isinstance(value, Exception):
             raise value
-        return self._counted(cast("Reply | Exception", value))
+        return self._counted(value)
 
     async def _aattempt(self, prompt: Prompt) -> Reply | Exception:
         if (spent := self._spend()) is not None:

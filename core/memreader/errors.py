@@ -44,6 +44,27 @@ class FilterError(InputError):
         self.locator = locator
 
 
+class PromptError(InputError):
+    """A prompt can't be used; says which task and language, which placeholder, and which are `allowed`."""
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        task: str,
+        language: str | None = None,
+        placeholder: str | None = None,
+        allowed: Sequence[str] = (),
+    ) -> None:
+        self.task = task
+        self.language = language
+        self.placeholder = placeholder
+        self.allowed = tuple(allowed)
+        name = f"{task!r} ({language})" if language else repr(task)
+        choice = f" Allowed here: {', '.join(self.allowed)}." if allowed else ""
+        super().__init__(f"prompt {name}: {problem}.{choice}")
+
+
 class LooksLikePathError(InputError):
     """A string given as a document looks like a file name; a string is never opened."""
 
@@ -74,16 +95,19 @@ class BudgetExceededError(MemReaderError, RuntimeError):
     def __init__(self, *, limit: str, allowed: int) -> None:
         self.limit = limit
         self.allowed = allowed
-        super().__init__(f"{limit}={allowed} is used up; what is left stays as it was read without a model. Refine it later.")
+        super().__init__(
+            f"{limit}={allowed} is used up; what is left stays as it was read without a model. Refine it later."
+        )
 
 
 class MissingExtraError(MemReaderError, ImportError):
     """An optional package is not installed; the message holds the pip command."""
 
-    def __init__(self, *, package: str, extra: str) -> None:
+    def __init__(self, *, package: str, extra: str | None = None) -> None:
         self.package = package
         self.extra = extra
-        super().__init__(f"{package} is not installed. Run: pip install 'llm-memreader[{extra}]'")
+        wanted = f"'llm-memreader[{extra}]'" if extra else package
+        super().__init__(f"{package} is not installed. Run: pip install {wanted}")
 
 
 class DimensionMismatchError(MemReaderError, ValueError):
@@ -370,7 +394,7 @@ def _rebuilt(kind: type[MemReaderError], args: tuple[Any, ...], data: dict[str, 
     return error
 
 
-def require(module: str, *, package: str, extra: str) -> ModuleType:
+def require(module: str, *, package: str, extra: str | None = None) -> ModuleType:
     """Return the imported optional `module`.
 
     Raises:

@@ -12,6 +12,7 @@ from memreader.embedding import embed_texts
 from memreader.errors import InputError, InvalidVectorsError, ItemNotFoundError
 from memreader.identity import content_digest, digest, file_name, item_id
 from memreader.items import TextualMemoryItem
+from memreader.options import Unit
 from memreader.patching import Patch, patched
 from memreader.ports import Usage
 from memreader.reader import MemReader
@@ -43,7 +44,13 @@ class AddReport:
     dropped: list[Dropped] = field(default_factory=list)
     """What has no words to read: images and links kept as references, empty messages."""
     failures: list[Failure] = field(default_factory=list)
+    """What could not be read, or not by the model: that stays as it was read without one, and can be refined later."""
+    refined: list[str] = field(default_factory=list)
+    """Ids of the raw items that the model read to the end."""
+    left: list[str] = field(default_factory=list)
+    """Ids of the raw items that it has still to read, in mode "fine"; see `Memory.refine`."""
     usage: Usage = field(default_factory=Usage)
+    """Calls and tokens that the model took."""
     flags: dict[str, int] = field(default_factory=dict)
     """How many messages carried each flag; flagged messages (but edited ones) are kept and not read into items."""
 
@@ -63,13 +70,21 @@ class Ingest:
         self._embedder = facts_of(reader.embedder).embedder
 
     def add(
-        self, inputs: Iterable[Input], labels: Labels, *, at: str | None = None, progress: Progress | None = None
+        self,
+        inputs: Iterable[Input],
+        labels: Labels,
+        *,
+        unit: Unit | None = None,
+        at: str | None = None,
+        progress: Progress | None = None,
     ) -> AddReport:
-        """Return what adding the inputs did; each conversation, document or item is one transaction.
+        """Return what adding the inputs, read without a model, did; each conversation, document or item is one
+        transaction.
 
         Args:
             inputs: What `normalize` gave.
             labels: With a `user_id`.
+            unit: What one item of a conversation holds, where the options don't say; turns for None.
             at: Time that the caller gave to the whole call, ISO 8601.
             progress: See `Progress`.
         """
@@ -77,7 +92,7 @@ class Ingest:
         report = AddReport()
         flags: Counter[str] = Counter()
         seen: Counter[str] = Counter()
-        tools = self._reader.tools(self._reader.options.unit or "turn")
+        tools = self._reader.tools(self._reader.options.unit or unit or "turn")
         for done, entry in enumerate(entries):
             if progress is not None:
                 progress("read", done, len(entries))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from memreader.admin import Admin
 from memreader.archive import FILENAME, write_dump
@@ -23,14 +23,16 @@ from memreader.forksafe import Guard
 from memreader.identity import file_name
 from memreader.ingest import AddReport, Ingest, OnConflict, check_size
 from memreader.items import TextualMemoryItem
-from memreader.options import ReadOptions
+from memreader.options import Gate, ReadOptions, Unit
 from memreader.parsing import ParseLimits
 from memreader.patching import Patch
+from memreader.plan import Job, awaiting, blocking
 from memreader.ports import Embedder, GraphStore, Tokenizer
-from memreader.reader import DataType, MemReader, Mode, check_mode
+from memreader.reader import DataType, MemReader, Mode, ModelSettings
 from memreader.reading import Labels, info_of, tag_list
 from memreader.recall import RecallOptions, check_search, render_context
 from memreader.records import Deleted, DeleteReport, Selection, Version
+from memreader.refining import BackgroundRefining, RefineReport, Refining, with_refined
 from memreader.reindexing import facts_of, reindex_store
 from memreader.scoped import ScopedMemory
 from memreader.stores import Store
@@ -59,11 +61,13 @@ class Memory:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._closed = False
         self._closing = Guard()
+        self._background: list[BackgroundRefining] = []
         self._use(reader)
 
     def _use(self, reader: MemReader) -> None:
         self._reader = reader
         self._ingest = Ingest(self._store, reader)
+        self._refining = Refining(self._store, reader)
         self._embedder = self._store.facts.embedder
 
     @classmethod
@@ -81,6 +85,7 @@ class Memory:
         max_input_mb: float = 100,
         reindex: bool = False,
         progress: Progress | None = None,
+        **models: Unpack[ModelSettings],
     ) -> Memory:
         """Return the memory kept in `folder`, which is created when absent. Offline; models load at first use.
 
@@ -101,6 +106,8 @@ class Memory:
             reindex: Give a folder that was made with another embedder new vectors, which can take long; see
                 `admin.reindex`.
             progress: Of that, called with (stage, done, total).
+            models: `llm`, which reads in mode "fine" and makes that the default; `general_llm`, `preference_llm`,
+                `image_llm`, `document_llm`, `prompts`, `instructions`, `model_options`: see `MemReader`.
 
         Raises:
             EmbedderMismatchError: The folder was made with another embedder, and `reindex` is not set.
@@ -109,7 +116,7 @@ class Memory:
         if not os.fspath(folder):
             raise ValueError("the folder's name is empty; name one, or use Memory.in_memory()")
         reader = MemReader(
-            embedder=embedder or MiniLMEmbedder(), tokenizer=tokenizer, options=read_options, limits=limits
+            embedder=embedder or MiniLMEmbedder(), tokenizer=tokenizer, options=read_options, limits=limits, **models
         )
         facts = None if reindex and Store.exists(Path(folder)) else facts_of(reader.embedder)
         store = Store.open(Path(folder), facts, durability=durability, max_resident_mb=max_resident_mb)
@@ -160,6 +167,8 @@ class Memory:
             if self._closed:
                 return
             self._closed = True
+        for background in self._background:
+            background.stop()
         self._store.close()
         if self._folder is not None:
             self._folder.cleanup()
@@ -179,18 +188,18 @@ class Memory:
         """Return the same verbs for one user, without the labels in each call."""
         return ScopedMemory(self, Scope(user_id, session_id, agent_id))
 
-    def extract(
+    def _extract_job(
         self, messages: Any, *, user_id: str, session_id: str | None = None, agent_id: str | None = None
-    ) -> list[TextualMemoryItem]:
-        """Return the items that reading `messages` gives, embedded, without storing them."""
+    ) -> Job[list[TextualMemoryItem]]:
+        """Return the items that reading `messages` gives in the default mode, embedded, without storing them."""
         scope = Scope(user_id, session_id, agent_id)
         self._check_open()
-        report = self._reader.read(
+        report = yield from self._reader._read_job(
             messages, user_id=scope.user_id, session_id=scope.session_id, agent_id=scope.agent_id
         )
         return report.items
 
-    def add(
+    def _add_job(
         self,
         data: Any,
         *,
@@ -205,12 +214,16 @@ class Memory:
         files_root: str | os.PathLike[str] | None = None,
         as_text: bool = False,
         progress: Progress | None = None,
-    ) -> AddReport:
+    ) -> Job[AddReport]:
         """Return what adding `data` did. What was read before is not read again.
 
         A conversation of which some messages are known (agents resend all of it) gives items for the new ones only. A
         path whose bytes changed takes the place of that document. Each conversation, document or item is written in one
         transaction, so what is done stays done if a later one fails.
+
+        In mode "fine" everything is written as it stands first; then a language model reads it window by window, and
+        what it makes of a window is written beside it in one transaction. Where the model fails, or the call is ended,
+        the rest stays raw: `refine` goes on with it, and so does the next `add` of the same.
 
         Args:
             data: A str is one user message; a Path or a list of Paths are files; dicts with `role` are messages, with
@@ -219,7 +232,8 @@ class Memory:
             user_id: Whose memory; required, compared exactly.
             session_id: Label of the conversation.
             agent_id: Label of the agent.
-            mode: Only "fast" without a language model.
+            mode: "fast" keeps what was said, without a model; "fine" makes memories of it, too; None: "fine" if there
+                is a model.
             type: "doc" takes strings as documents; otherwise the content tells.
             metadata: The caller's own, into `metadata.info` of every new item.
             tags: Added to every new item.
@@ -234,15 +248,90 @@ class Memory:
             InputError: Something is of no readable shape, and it names the position; or there are more words than
                 `max_input_mb`. Nothing is stored then.
             FileNotFoundError: A path doesn't exist.
-            ModelRequiredError: mode="fine".
+            ModelRequiredError: mode="fine" without a model.
         """
         scope = Scope(user_id, session_id, agent_id)
-        check_mode("fast" if mode is None else mode)
+        mode = self._reader.checked_mode(mode)
         self._check_open()
         inputs = list(self._reader.normalized(data, type=type, at=at, files_root=files_root, as_text=as_text))
         check_size(inputs, max_mb=self._max_input_mb)
         labels = Labels(scope.user_id, scope.session_id, scope.agent_id, info_of(metadata), tag_list(tags))
-        return self._ingest.add(inputs, labels, at=self._reader.time_of(at), progress=progress)
+        unit: Unit = "turn" if mode == "fast" or self._reader.options.keep_turns else "window"
+        report = self._ingest.add(inputs, labels, unit=unit, at=self._reader.time_of(at), progress=progress)
+        if mode == "fine":
+            refined = yield from self._refining.refine(
+                scope.user_id, ids=report.ids, caller=self._reader.distiller.caller(), progress=progress
+            )
+            report = with_refined(report, refined)
+        return report
+
+    def _refine_job(
+        self,
+        *,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        ids: Sequence[str] | None = None,
+        limit: int | None = None,
+        gates: Sequence[Gate] = (),
+        max_calls: int | None = None,
+        max_tokens: int | None = None,
+        progress: Progress | None = None,
+    ) -> Job[RefineReport]:
+        """Return what a language model made of what is still raw: read fast, or where it failed before.
+
+        Turns of a conversation are read together, window by window; each window's memories are written in one
+        transaction with links to the raw items (`evolve_from`, `evolve_to`), which stay to be found, collapsed under
+        them (`ReadOptions.keep_raw`). What gives nothing stays as it was, and isn't asked about again. May be ended and
+        gone on with at any time, and by several at once.
+
+        Args:
+            user_id: Whose; None for every user in the store, one after another.
+            session_id: Only items with this label.
+            agent_id: Only items with this label.
+            ids: Only these items.
+            limit: At most so many raw items, the oldest first.
+            gates: Have the memories that are there checked, too: "rewrite", "hallucination"; each once.
+            max_calls: In place of `ModelOptions.max_calls`.
+            max_tokens: In place of `ModelOptions.max_tokens`.
+            progress: Called with ("refine", windows done, windows).
+
+        Raises:
+            ModelRequiredError: There is something to read, and no model.
+        """
+        self._check_open()
+        check_page(limit, 0)
+        caller = self._reader.distiller.caller(max_calls=max_calls, max_tokens=max_tokens)
+        users = self._store.users() if user_id is None else [Scope(user_id, session_id, agent_id).user_id]
+        report = RefineReport()
+        for user in users:
+            more = yield from self._refining.refine(
+                user,
+                selection=Selection(session_id, agent_id),
+                ids=None if ids is None else id_list(ids),
+                limit=-1 if limit is None else limit,
+                gates=gates,
+                caller=caller,
+                progress=progress,
+            )
+            report = report.joined(more)
+        return report
+
+    def refine_in_background(self, *, every_s: float = 60.0, user_id: str | None = None) -> BackgroundRefining:
+        """Return a thread that calls `refine` again and again until it is stopped, or this memory closed.
+
+        Args:
+            every_s: Seconds between two looks at what is raw.
+            user_id: Whose; None for every user.
+
+        Raises:
+            ModelRequiredError: There is no model.
+        """
+        self._check_open()
+        self._reader.checked_mode("fine")
+        background = BackgroundRefining(self._refining, self._reader, self._store, every_s=every_s, user_id=user_id)
+        self._background.append(background)
+        return background
 
     def search(
         self,
@@ -492,8 +581,12 @@ class Memory:
     def _deleted(self, deleted: Deleted) -> DeleteReport:
         return DeleteReport(deleted.ids, deleted.messages, deleted.documents, self._store.purge())
 
-    aextract = off_loop(extract)
-    aadd = off_loop(add)
+    extract = blocking(_extract_job, "extract")
+    aextract = awaiting(_extract_job, "aextract")
+    add = blocking(_add_job, "add")
+    aadd = awaiting(_add_job, "aadd")
+    refine = blocking(_refine_job, "refine")
+    arefine = awaiting(_refine_job, "arefine")
     asearch = off_loop(search)
     acontext = off_loop(context)
     aget = off_loop(get)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from memreader.identity import digest
 
 Unit = Literal["turn", "window"]
 Strategy = Literal["tokens", "length", "session"]
 ChunkerKind = Literal["auto", "sentence", "character", "markdown", "simple"]
+
+ChatPrompt = Literal["chat", "strategy"]
+Gate = Literal["rewrite", "hallucination"]
+
+_OF_MODELS = frozenset({"keep_turns", "keep_raw", "carry", "prompt", "gates"})
+"""Options that change nothing of what is read without a model."""
 
 READING_VERSION = 1
 """Part of every reading key; raised when the same options would read a text into other items."""
@@ -46,6 +52,17 @@ class ReadOptions:
     """Tokens repeated from the chunk before, at most; None: a quarter of `chunk_tokens`."""
     timezone: str | None = None
     """Name of the zone that times without one are in; None keeps them as they are."""
+    keep_turns: bool = True
+    """Whether `Memory` keeps every turn as evidence beside what a model makes of them; else windows, until refined."""
+    keep_raw: bool = True
+    """Whether raw items stay to be found after refining, collapsed under what was made of them; else archived."""
+    carry: bool = False
+    """Whether a model gets the summaries and names of the windows before: one window after another, not at once."""
+    prompt: ChatPrompt = "chat"
+    """Which prompt conversations are read with."""
+    gates: tuple[Gate, ...] = ()
+    """What a model checks its memories for, in this order: "rewrite" makes them stand alone, "hallucination" drops
+    those that the lines don't say."""
 
     def __post_init__(self) -> None:
         for name in ("window_tokens", "content_length", "chunk_session"):
@@ -53,6 +70,11 @@ class ReadOptions:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.chunk_tokens is not None and self.chunk_tokens < 1:
             raise ValueError(f"chunk_tokens must be at least 1, got {self.chunk_tokens}")
+        for gate in self.gates:
+            if gate not in get_args(Gate):
+                raise ValueError(f"gates are {', '.join(get_args(Gate))}, got {gate!r}")
+        if self.prompt not in get_args(ChatPrompt):
+            raise ValueError(f"prompt must be one of {', '.join(get_args(ChatPrompt))}, got {self.prompt!r}")
         pairs = [
             ("window_overlap", self.window_overlap, "window_tokens", self.window_tokens),
             ("session_overlap", self.session_overlap, "chunk_session", self.chunk_session),
@@ -77,7 +99,8 @@ class ReadOptions:
 
     def reading_key(self, *, mode: str, unit: str, tokenizer: str, max_tokens: int) -> str:
         """Return the fingerprint of a reading: equal keys read a text into equal items."""
-        return "r:" + digest(READING_VERSION, mode, unit, tokenizer, self.chunk_limits(max_tokens), asdict(self))
+        own = {name: value for name, value in asdict(self).items() if name not in _OF_MODELS}
+        return "r:" + digest(READING_VERSION, mode, unit, tokenizer, self.chunk_limits(max_tokens), own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,5 +138,5 @@ class ModelOptions:
 SIMPLE_STRUCT = ReadOptions(unit="window", group_size=10, group_overlap=2, chunk_tokens=512, chunk_overlap=128)
 """MemOS's `simple_struct`: groups of ten messages, two carried, then token windows."""
 
-STRATEGY_STRUCT = ReadOptions(unit="window", strategy="length", chunk_tokens=512, chunk_overlap=128)
+STRATEGY_STRUCT = ReadOptions(unit="window", strategy="length", chunk_tokens=512, chunk_overlap=128, prompt="strategy")
 """MemOS's `strategy_struct`: windows by characters; `strategy="session"` cuts by messages."""

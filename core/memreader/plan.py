@@ -306,10 +306,12 @@ def blocking(job: Callable[Concatenate[S, P], Job[T]], name: str) -> Callable[Co
     def verb(self: S, *args: P.args, **kwargs: P.kwargs) -> T:
         return drive(job(self, *args, **kwargs))
 
-    return _named(verb, job, name)
+    return cast("Callable[Concatenate[S, P], T]", _named(verb, job, name))
 
 
-def awaiting(job: Callable[Concatenate[S, P], Job[T]], name: str) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+def awaiting(
+    job: Callable[Concatenate[S, P], Job[T]], name: str
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
     """Return the async twin of `blocking`."""
 
     @functools.wraps(job)
@@ -317,7 +319,7 @@ def awaiting(job: Callable[Concatenate[S, P], Job[T]], name: str) -> Callable[Co
         return await adrive(job(self, *args, **kwargs))
 
     verb.__doc__ = f"Async twin of `{name.removeprefix('a')}`, off the event loop.\n\n    {job.__doc__ or ''}"
-    return _named(verb, job, name)
+    return cast("Callable[Concatenate[S, P], Coroutine[Any, Any, T]]", _named(verb, job, name))
 
 
 def _named(verb: Callable[P, T], job: Callable[..., Any], name: str) -> Callable[P, T]:

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from memreader.items import TextualMemoryItem
-from memreader.records import Batch, Changes, Entity, Keys, Relation, Selection, Version, Written
+from memreader.records import Batch, Changes, Entity, Keys, RawItem, Relation, Selection, Version, Written
+from memreader.types import Message
 from memreader.types import Vectors as Vectors
 
 
@@ -146,6 +147,8 @@ class ItemStore(Protocol):
         does a message under a known source key with another digest. An id that is there is kept, unless the record
         `replaces` it.
 
+        A batch with a `base` is written only while that is what it was when it was read.
+
         Raises:
             ItemExistsError: The batch has `refuse_known` and an item of it is there.
             DimensionMismatchError: A vector has another length than the store's.
@@ -170,6 +173,26 @@ class ItemStore(Protocol):
 
         It is when no batch with this reading key has `read` it, when the message was kept with another digest (it was
         edited), or when an item that goes because of such an edit was also made from it.
+        """
+        ...
+
+    def raw(
+        self, user_id: str, selection: Selection, *, ids: Sequence[str] | None = None, limit: int = -1
+    ) -> list[RawItem]:
+        """Return the items that a model has yet to read, first added first.
+
+        These are activated, `is_fast`, and were in no batch's `refined`.
+
+        With `ids`, only those among them, in the order asked; -1: no limit.
+        """
+        ...
+
+    def said_before(
+        self, user_id: str, session_id: str | None, position: int, *, limit: int
+    ) -> list[tuple[str, Message]]:
+        """Return the last messages of a session before a position that can be read, at most `limit`, oldest first.
+
+        Each comes with its source key.
         """
         ...
 

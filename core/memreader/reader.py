@@ -5,25 +5,33 @@ from __future__ import annotations
 import errno
 import logging
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
+from memreader.calling import Models
+from memreader.distill import Distiller
 from memreader.embedding import MiniLMEmbedder, checked_embedder, embed_texts
 from memreader.errors import InputError, ModelRequiredError
+from memreader.extract.fine import FineOptions, PassageReading
+from memreader.extract.passage import raw_candidate
+from memreader.extract.same import merged
 from memreader.items import TextualMemoryItem
 from memreader.normalize import normalize
 from memreader.normalize.time import parse_time, zone_of
-from memreader.options import ReadOptions, Unit
+from memreader.options import ModelOptions, ReadOptions, Unit
 from memreader.parsing import ParseLimits
-from memreader.ports import Embedder, Tokenizer, Usage
-from memreader.reading import Labels, Tools, make_items, read_input, tag_list
+from memreader.plan import Job, awaiting, blocking
+from memreader.ports import ChatModel, Embedder, Tokenizer, Usage
+from memreader.prompts import Prompts, PromptTexts
+from memreader.raw import raw_passages, refined_item
+from memreader.reading import InputReading, Labels, Tools, make_items, read_input, tag_list
+from memreader.records import RawItem
 from memreader.tokenizing import load_tokenizer
-from memreader.twins import off_loop
-from memreader.types import Dropped, Failure, FileInput, Input
+from memreader.types import Conversation, Dropped, Failure, FileInput, Input, Message, Progress
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +57,40 @@ class ReadReport:
         return [item for group in self.groups for item in group]
 
 
+class ModelSettings(TypedDict, total=False):
+    """The language models of a reader, and how they are asked; see `MemReader`."""
+
+    llm: ChatModel | None
+    general_llm: ChatModel | None
+    preference_llm: ChatModel | None
+    image_llm: ChatModel | None
+    document_llm: ChatModel | None
+    prompts: PromptTexts | None
+    instructions: str
+    model_options: ModelOptions | None
+
+
+def distiller_of(settings: ModelSettings, options: ReadOptions) -> Distiller:
+    """Return what reads with the models of the settings.
+
+    Raises:
+        TypeError: There is no such setting.
+    """
+    unknown = set(settings) - set(ModelSettings.__annotations__)
+    if unknown:
+        known = ", ".join(ModelSettings.__annotations__)
+        raise TypeError(f"unexpected argument {sorted(unknown)[0]!r}. Settings of models are: {known}")
+    models = Models(
+        settings.get("llm"),
+        settings.get("general_llm"),
+        settings.get("preference_llm"),
+        settings.get("image_llm"),
+        settings.get("document_llm"),
+    )
+    fine = FineOptions(Prompts(settings.get("prompts")), settings.get("instructions") or "", options.prompt)
+    return Distiller(models, fine, settings.get("model_options") or ModelOptions(), options.gates, options.carry)
+
+
 class MemReader:
     """Reads conversations and documents into memory items.
 
@@ -57,6 +99,19 @@ class MemReader:
         tokenizer: Counts tokens; the shipped o200k_base when None, loaded at first use.
         options: Limits and units.
         limits: What a document may cost.
+        llm: Reads in mode "fine", which is then the default. A `ports.ChatModel`: `OpenAIChatModel(...)`, or another
+            library's by `langchain_memreader.as_chat_model` or `llamaindex_memreader.as_chat_model`.
+        general_llm: Does the gates' work; `llm` when None, as for the others.
+        preference_llm: Reads preferences.
+        image_llm: Looks at images.
+        document_llm: Reads documents.
+        prompts: Texts that take the place of the shipped ones; see `memreader.prompts.Prompts`.
+        instructions: Your domain's rules, put beside the prompt.
+        model_options: Patience, concurrency and budget.
+
+    Raises:
+        TypeError: A model or embedder has not the methods of its port.
+        PromptError: A prompt lacks a placeholder, or has one that nothing fills.
 
     >>> reader = MemReader()
     >>> report = reader.read([{"role": "user", "content": "I moved to Lisbon."}], user_id="ana")
@@ -71,11 +126,13 @@ class MemReader:
         tokenizer: Tokenizer | None = None,
         options: ReadOptions | None = None,
         limits: ParseLimits | None = None,
+        **models: Unpack[ModelSettings],
     ) -> None:
         self.embedder: Embedder = MiniLMEmbedder() if embedder is None else checked_embedder(embedder)
         self.options = options or ReadOptions()
         self.limits = limits or ParseLimits()
         self._tokenizer = tokenizer
+        self.distiller = distiller_of(models, self.options)
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -84,7 +141,12 @@ class MemReader:
             self._tokenizer = load_tokenizer()
         return self._tokenizer
 
-    def read(
+    @property
+    def default_mode(self) -> Mode:
+        """What a call without a `mode` does: "fine" with a language model, "fast" without."""
+        return "fast" if self.distiller.models.llm is None else "fine"
+
+    def _read_job(
         self,
         data: Any,
         *,
@@ -98,8 +160,8 @@ class MemReader:
         at: datetime | str | None = None,
         files_root: str | os.PathLike[str] | None = None,
         as_text: bool = False,
-        progress: Callable[[int], None] | None = None,
-    ) -> ReadReport:
+        progress: Progress | None = None,
+    ) -> Job[ReadReport]:
         """Return the items of everything in `data`, embedded, and what could not be read.
 
         Args:
@@ -107,27 +169,29 @@ class MemReader:
             user_id: Goes into ids and metadata, as do the other labels.
             session_id: See above.
             agent_id: See above.
-            mode: Only "fast" without a language model.
+            mode: "fast" reads without a model, "fine" with one; None: "fine" if there is one.
             type: "doc" takes strings as documents; otherwise the content tells.
             metadata: The caller's own, into `metadata.info` of every item.
             tags: Added to every item.
             at: Time of messages that have none.
             files_root: Folder that strings given as documents are names below.
             as_text: One-line strings that look like file names are documents' text.
-            progress: Called with the number of texts embedded since the last call.
+            progress: Called with (stage, done, total).
 
         Raises:
             InputError: Something is of no readable shape; it names the position.
-            ModelRequiredError: mode="fine".
+            ModelRequiredError: mode="fine" without a model.
         """
-        check_mode("fast" if mode is None else mode)
+        mode = self.checked_mode(mode)
         inputs = self.normalized(data, type=type, at=at, files_root=files_root, as_text=as_text)
         labels = Labels(user_id, session_id, agent_id, dict(metadata or {}), tag_list(tags))
-        return self._report(inputs, labels, self.options.unit or "turn", at=self.time_of(at), progress=progress)
+        tools = self.tools(self.options.unit or "turn", mode)
+        return (yield from self._report(inputs, labels, tools, at=self.time_of(at), progress=progress))
 
-    aread = off_loop(read)
+    read = blocking(_read_job, "read")
+    aread = awaiting(_read_job, "aread")
 
-    def get_memory(
+    def _get_memory_job(
         self,
         scene_data: Any,
         type: DataType | None = None,
@@ -135,9 +199,9 @@ class MemReader:
         mode: Mode = "fine",
         *,
         user_name: str | None = None,
-        chat_history: Sequence[Mapping[str, Any]] | None = None,  # noqa: ARG002 - the seed's signature
+        chat_history: Sequence[Mapping[str, Any]] | None = None,
         custom_tags: Sequence[str] = (),
-    ) -> list[list[TextualMemoryItem]]:
+    ) -> Job[list[list[TextualMemoryItem]]]:
         """Return one list of embedded items per conversation or document, in input order (MemOS's entry).
 
         Args:
@@ -147,44 +211,75 @@ class MemReader:
                 land in `metadata.info`.
             mode: "fast" reads windows without a model; "fine" needs one.
             user_name: Lands in `metadata.info`.
-            chat_history: Earlier messages as context for a model; without one they have no effect.
+            chat_history: What was said before: shown to a model, not read.
             custom_tags: Added to every item.
 
         Raises:
             ValueError: Empty `scene_data`, unknown `mode` or `type`, or `info` lacks a field; it is named.
-            ModelRequiredError: mode="fine".
+            ModelRequiredError: mode="fine" without a model.
 
-        What can't be read (a damaged document, an image) gives no item and a log line; `read` reports it as a value.
+        What can't be read (a damaged document, an image) gives no item and a log line; what a model fails to read gives
+        one raw item per window; `read` reports both as values.
         """
         labels = checked_info(info)
         if type not in (None, "chat", "doc"):
             raise ValueError(f"type must be 'chat' or 'doc', got {type!r}")
         if not scene_data:
             raise ValueError("scene_data is empty. Pass at least one conversation or document.")
-        check_mode(mode)
+        mode = self.checked_mode(mode)
         extra = {} if user_name is None else {"user_name": user_name}
         labels = replace(labels, info={**labels.info, **extra}, tags=(*labels.tags, *tag_list(custom_tags)))
-        report = self._report(self.normalized(scene_data, type=type), labels, self.options.unit or "window")
+        tools = self.tools(self.options.unit or "window", mode, context=self._history(chat_history))
+        report = yield from self._report(self.normalized(scene_data, type=type), labels, tools)
         unread: list[Failure | Dropped] = [*report.failures, *report.dropped]
         for missed in unread:
             logger.warning("not read: %s: %s", missed.locator, missed.reason)
         return report.groups
 
-    aget_memory = off_loop(get_memory)
+    get_memory = blocking(_get_memory_job, "get_memory")
+    aget_memory = awaiting(_get_memory_job, "aget_memory")
 
-    def fine_transfer_simple_mem(
+    def _transfer_job(
         self,
         items: Sequence[TextualMemoryItem],
         type: DataType | None = None,  # noqa: ARG002 - the seed's signature
-    ) -> list[TextualMemoryItem]:
-        """Refine items read fast (MemOS's second step); nothing to refine gives an empty list.
+    ) -> Job[list[TextualMemoryItem]]:
+        """Return items read fast, refined by a model (MemOS's second step); nothing to refine gives an empty list.
+
+        Turns of one conversation are read together, a document's chunks each. What is made of them names them in
+        `evolve_from`, with their labels, tags and info. What the model fails to read comes back as it was, after a log
+        line. The given items are not changed.
+
+        Args:
+            items: Of one or several conversations and documents.
+            type: Not needed: their sources tell.
 
         Raises:
             ModelRequiredError: There is something to refine, and no language model.
         """
-        if items:
-            raise ModelRequiredError(mode="fine")
-        return []
+        if not items:
+            return []
+        self.checked_mode("fine")
+        passages = raw_passages([RawItem(item, {}) for item in items], options=self.options, tokenizer=self.tokenizer)
+        readings: dict[int, PassageReading] = {}
+        yield from self.distiller.job(passages, self.distiller.caller(), readings.__setitem__)
+        by_id = {item.id: item for item in items}
+        found, _ = merged([readings[place] for place in range(len(passages))])
+        refined = [refined_item(one.candidate, by_id) for one in found]
+        for reading in readings.values():
+            if reading.failure is not None:
+                logger.warning("not refined: %s", reading.failure.reason)
+        unread = {name for reading in readings.values() for line in reading.unread for name in line.made_from}
+        refined += [item for item in items if item.id in unread]
+        vectors = embed_texts(self.embedder, [item.memory for item in refined])
+        return [
+            item.with_embedding(vectors.vectors[place])
+            for place, item in enumerate(refined)
+            if place not in vectors.failures
+        ]
+
+    fine_transfer_simple_mem = blocking(_transfer_job, "fine_transfer_simple_mem")
+    afine_transfer_simple_mem = awaiting(_transfer_job, "afine_transfer_simple_mem")
 
     def normalized(
         self,
@@ -210,20 +305,46 @@ class MemReader:
         """Return the caller's time of a call as ISO 8601, None for None."""
         return None if at is None else parse_time(at, timezone=zone_of(self.options.timezone))
 
-    def tools(self, unit: Unit) -> Tools:
+    def tools(self, unit: Unit, mode: Mode = "fast", *, context: Sequence[tuple[str, Message]] = ()) -> Tools:
         """Return what reading with this unit needs, for `reading.read_input`."""
-        return Tools(self.options, self.tokenizer, unit, self.embedder.max_tokens, self.limits)
+        fine = self.distiller.options if mode == "fine" else None
+        return Tools(
+            self.options, self.tokenizer, unit, self.embedder.max_tokens, self.limits, fine, context=tuple(context)
+        )
 
-    def _report(self, inputs: Sequence[Input], labels: Labels, unit: Unit, **how: Any) -> ReadReport:
+    def checked_mode(self, mode: Mode | None) -> Mode:
+        """Return the mode of a call.
+
+        Raises:
+            ValueError: There is no such mode.
+            ModelRequiredError: It needs a model, and there is none.
+        """
+        mode = self.default_mode if mode is None else mode
+        if mode not in ("fast", "fine"):
+            raise ValueError(f"mode must be 'fast' or 'fine', got {mode!r}")
+        if mode == "fine" and self.distiller.models.llm is None and self.distiller.models.document_llm is None:
+            raise ModelRequiredError(mode=mode)
+        return mode
+
+    def _history(self, chat_history: Sequence[Mapping[str, Any]] | None) -> list[tuple[str, Message]]:
+        if not chat_history:
+            return []
+        given = self.normalized(list(chat_history))
+        return [("", message) for entry in given if isinstance(entry, Conversation) for message in entry.messages]
+
+    def _report(self, inputs: Sequence[Input], labels: Labels, tools: Tools, **how: Any) -> Job[ReadReport]:
         """Return the items of the inputs; `how` holds `at` and `progress`."""
-        tools = self.tools(unit)
-        report = ReadReport()
-        flags: Counter[str] = Counter()
-        seen: Counter[str] = Counter()
-        for entry in inputs:
-            reading = read_input(entry, tools, session_id=labels.session_id, at=how.get("at"), seen=seen)
+        report, flags, seen = ReadReport(), Counter[str](), Counter[str]()
+        readings = [
+            read_input(entry, tools, session_id=labels.session_id, at=how.get("at"), seen=seen) for entry in inputs
+        ]
+        progress: Progress | None = how.get("progress")
+        if tools.fine is not None:
+            usage = yield from self._distil(readings, progress)
+            report = ReadReport(usage=usage)
+        for reading in readings:
             items = [*reading.given, *(item for item, _ in make_items(reading, labels, tools.reading_key))]
-            embedded = embed_texts(self.embedder, [item.memory for item in items], progress=how.get("progress"))
+            embedded = embed_texts(self.embedder, [item.memory for item in items], progress=_steps(progress, items))
             report.failures.extend(reading.failures)
             report.dropped.extend(reading.dropped)
             report.failures.extend(embedded.as_failures([item.id for item in items]))
@@ -238,6 +359,41 @@ class MemReader:
         report.flags.update(sorted(flags.items()))
         return report
 
+    def _distil(self, readings: Sequence[InputReading], progress: Progress | None) -> Job[Usage]:
+        """Put a model's candidates into the readings, and raw ones for the lines that it failed to read."""
+        passages = [
+            replace(passage, group=number) for number, reading in enumerate(readings) for passage in reading.passages
+        ]
+        done: dict[int, list[PassageReading]] = defaultdict(list)
+
+        def take(_place: int, reading: PassageReading) -> None:
+            done[reading.passage.group].append(reading)
+
+        caller = self.distiller.caller()
+        yield from self.distiller.job(passages, caller, take, progress=progress)
+        for number, reading in enumerate(readings):
+            found, dropped = merged(done[number])
+            reading.candidates += [one.candidate for one in found]
+            reading.dropped += [*dropped, *(one for read in done[number] for one in read.dropped)]
+            for read in done[number]:
+                if read.failure is not None:
+                    reading.failures.append(replace(read.failure, locator=read.passage.locator))
+                    reading.candidates.append(raw_candidate(read.passage, read.unread))
+        return caller.usage
+
+
+def _steps(progress: Progress | None, items: Sequence[TextualMemoryItem]) -> Callable[[int], None] | None:
+    if progress is None:
+        return None
+    done = 0
+
+    def step(count: int) -> None:
+        nonlocal done
+        done += count
+        progress("embed", done, len(items))
+
+    return step
+
 
 def check_files(inputs: Sequence[Input], root: Path | None) -> None:
     """Raise if a file is missing, or if one named below `root` leads out of it; nothing is opened."""
@@ -249,14 +405,6 @@ def check_files(inputs: Sequence[Input], root: Path | None) -> None:
         inside = root is not None and entry.path.absolute().is_relative_to(root.absolute())
         if root is not None and inside and not entry.path.resolve().is_relative_to(root.resolve()):
             raise InputError(f"{entry.name!r} leads out of files_root", locator=entry.locator)
-
-
-def check_mode(mode: str) -> None:
-    """Raise what an unknown mode, or one that needs a model, deserves."""
-    if mode not in ("fast", "fine"):
-        raise ValueError(f"mode must be 'fast' or 'fine', got {mode!r}")
-    if mode == "fine":
-        raise ModelRequiredError(mode=mode)
 
 
 def checked_info(info: Mapping[str, Any] | None) -> Labels:

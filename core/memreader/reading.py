@@ -12,6 +12,8 @@ from typing import Any
 
 from memreader.errors import DocumentError, EmptyDocumentError, InputError, MissingExtraError
 from memreader.extract.fast import chat_candidates, document_candidates
+from memreader.extract.fine import FineOptions
+from memreader.extract.passage import Passage, chat_passages, document_passages
 from memreader.identity import content_digest, digest, document_key, item_id, message_keys
 from memreader.items import TextualMemoryItem, TextualMemoryMetadata
 from memreader.normalize import file_inputs
@@ -19,6 +21,9 @@ from memreader.options import ReadOptions, Unit
 from memreader.parsing import ParseLimits, document_path, load_file, parse_file
 from memreader.ports import Tokenizer
 from memreader.types import Candidate, Conversation, Document, Dropped, Failure, FileInput, Input, Message
+
+FINE = "fine"
+"""Reading key of items that a model made."""
 
 Unread = Callable[[Mapping[str, str | None]], AbstractSet[str]]
 """Source key -> digest (None for documents) in; the keys that are still to be read out."""
@@ -37,7 +42,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What reading without a model needs."""
+    """What reading needs beside the input."""
 
     options: ReadOptions
     tokenizer: Tokenizer
@@ -45,6 +50,10 @@ class Tools:
     max_tokens: int
     """What the embedder takes in one piece."""
     limits: ParseLimits
+    fine: FineOptions | None = None
+    """How a model is asked; None: read without one."""
+    context: tuple[tuple[str, Message], ...] = ()
+    """What was said before every conversation, with source keys; shown to a model, not read."""
     labels: tuple[str | None, ...] = ()
     """What the items are labelled with and the source keys don't say: the same read under other labels is read anew."""
 
@@ -70,6 +79,8 @@ class InputReading:
     """Source key and message, all of them, in order."""
     documents: list[tuple[str, Document]] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)
+    passages: list[Passage] = field(default_factory=list)
+    """What a model has to read before there are candidates."""
     given: list[TextualMemoryItem] = field(default_factory=list)
     """Items that the caller made."""
     fresh: set[str] = field(default_factory=set)
@@ -147,41 +158,64 @@ def read_input(
 
 def make_items(reading: InputReading, labels: Labels, reading_key: str) -> list[tuple[TextualMemoryItem, Candidate]]:
     """Return an item and the candidate it comes from, for every candidate, in order; ids as in DESIGN 7."""
+    labels = replace(labels, tags=(*reading.tags, *labels.tags))
     seen: Counter[str] = Counter()
-    made: list[tuple[TextualMemoryItem, Candidate]] = []
-    for candidate in reading.candidates:
-        sources = [source.model_copy(update={"session_id": labels.session_id}) for source in candidate.sources]
-        base = (labels.user_id, candidate.source_keys, reading_key, candidate.text)
-        identity = item_id(*base)
-        occurrence = seen[identity]
+    return [
+        (make_item(candidate, labels, reading_key, info=reading.metadata, seen=seen), candidate)
+        for candidate in reading.candidates
+    ]
+
+
+def make_item(
+    candidate: Candidate,
+    labels: Labels,
+    reading_key: str,
+    *,
+    info: Mapping[str, Any] | None = None,
+    seen: Counter[str] | None = None,
+) -> TextualMemoryItem:
+    """Return the item of a candidate.
+
+    What a model made has an id by its words and sources alone: another model that finds the same finds the same item.
+
+    Args:
+        candidate: Words and evidence.
+        labels: Of the item.
+        reading_key: How it was read, if without a model.
+        info: Into `metadata.info`, below the candidate's own.
+        seen: Counts how often an id was made already; updated.
+    """
+    sources = [
+        source if source.session_id else source.model_copy(update={"session_id": labels.session_id})
+        for source in candidate.sources
+    ]
+    base = (labels.user_id, candidate.source_keys, reading_key if candidate.is_fast else FINE, candidate.text)
+    identity = item_id(*base)
+    if seen is not None:
         seen[identity] += 1
-        metadata = TextualMemoryMetadata.model_validate(
-            {
-                "user_id": labels.user_id,
-                "session_id": labels.session_id,
-                "agent_id": labels.agent_id,
-                "memory_type": candidate.memory_type,
-                "type": "fact",
-                "key": candidate.key,
-                "tags": list(dict.fromkeys((*candidate.tags, *reading.tags, *labels.tags))),
-                "source": "file" if candidate.sources[0].type == "doc" else "conversation",
-                "sources": sources,
-                "memory_time": candidate.memory_time,
-                "is_fast": True,
-                "info": {**reading.metadata, **candidate.info, **labels.info},
-            }
-        )
-        made.append(
-            (
-                TextualMemoryItem(
-                    id=identity if not occurrence else item_id(*base, occurrence=occurrence),
-                    memory=candidate.text,
-                    metadata=metadata,
-                ),
-                candidate,
-            )
-        )
-    return made
+        identity = identity if seen[identity] == 1 else item_id(*base, occurrence=seen[identity] - 1)
+    short = candidate.lifetime == "short" and labels.session_id is not None
+    metadata = TextualMemoryMetadata.model_validate(
+        {
+            "user_id": labels.user_id,
+            "session_id": labels.session_id,
+            "agent_id": labels.agent_id,
+            "memory_type": candidate.memory_type,
+            "type": "fact",
+            "key": candidate.key,
+            "tags": list(dict.fromkeys((*candidate.tags, *labels.tags))),
+            "background": candidate.background,
+            "source": "file" if sources and sources[0].type == "doc" else "conversation",
+            "visibility": "session" if short else "private",
+            "entities": list(candidate.entities),
+            "sources": sources,
+            "memory_time": candidate.memory_time,
+            "is_fast": candidate.is_fast,
+            "evolve_from": list(candidate.made_from),
+            "info": {**(info or {}), **candidate.info, **labels.info, **({"lifetime": "short"} if short else {})},
+        }
+    )
+    return TextualMemoryItem(id=identity, memory=candidate.text, metadata=metadata)
 
 
 def _read_conversation(
@@ -193,9 +227,11 @@ def _read_conversation(
     reading.fresh = set(unread({key: content_digest(message) for key, message in reading.messages}))
     new = [(key, message) for key, message in reading.messages if key in reading.fresh]
     fresh_keys, fresh_messages = [key for key, _ in new], [message for _, message in new]
-    reading.candidates.extend(
-        chat_candidates(fresh_messages, fresh_keys, unit=tools.unit, options=tools.options, tokenizer=tools.tokenizer)
-    )
+    cut: dict[str, Any] = {"options": tools.options, "tokenizer": tools.tokenizer}
+    if tools.fine is not None:
+        reading.passages.extend(chat_passages(fresh_messages, fresh_keys, context=tools.context, **cut))
+    else:
+        reading.candidates.extend(chat_candidates(fresh_messages, fresh_keys, unit=tools.unit, **cut))
     for key, message in reading.messages:
         if key in reading.fresh:
             reading.dropped.extend(_unread_parts(message))
@@ -240,11 +276,11 @@ def _read_document(entry: Document | FileInput, tools: Tools, unread: Unread, re
         return False
     reading.documents.append((key, document))
     reading.fresh.add(key)
-    reading.candidates.extend(
-        document_candidates(
-            document, key, options=tools.options, tokenizer=tools.tokenizer, max_tokens=tools.max_tokens
-        )
-    )
+    cut: dict[str, Any] = {"options": tools.options, "tokenizer": tools.tokenizer, "max_tokens": tools.max_tokens}
+    if tools.fine is not None:
+        reading.passages.extend(document_passages(document, key, **cut))
+    else:
+        reading.candidates.extend(document_candidates(document, key, **cut))
     return True
 
 

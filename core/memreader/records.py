@@ -94,6 +94,23 @@ class Batch:
     """Whether an item whose id is there already makes the whole write fail."""
     embedder: str = ""
     """Which the vectors are of; written only to a store for it. "" is not compared."""
+    base: Mapping[str, int] = field(default_factory=dict)
+    """Raw items that the batch was made from: id -> version. Where one has another version now, is gone or has been
+    refined by somebody else, nothing is written and their ids are the `conflicts`. Each is linked (`evolve_to`) to the
+    items of the batch that name it in `evolve_from`."""
+    refined: tuple[str, ...] = ()
+    """Those of `base` that are read completely with this batch: they are raw no longer."""
+    archives: bool = False
+    """Whether those of `refined` that something was made from are archived."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawItem:
+    """An item that no model has read yet, and what it was made from."""
+
+    item: TextualMemoryItem
+    source_keys: Mapping[str, int | None]
+    """Source key -> position in the session; None for a document's."""
 
 
 @dataclass(frozen=True, slots=True)

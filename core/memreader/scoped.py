@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 from memreader.archive import FILENAME
 from memreader.ingest import AddReport, OnConflict
 from memreader.items import TextualMemoryItem
+from memreader.options import Gate
 from memreader.patching import Patch
+from memreader.plan import Job, awaiting, blocking
 from memreader.reader import DataType, Mode
 from memreader.records import DeleteReport, Version
+from memreader.refining import RefineReport
 from memreader.twins import off_loop
 from memreader.types import Hit, Progress, Scope
 
@@ -32,14 +35,14 @@ class ScopedMemory:
         self._memory = memory
         self.scope = scope
 
-    def extract(self, messages: Any) -> list[TextualMemoryItem]:
+    def _extract_job(self, messages: Any) -> Job[list[TextualMemoryItem]]:
         """Return the items that reading `messages` gives, embedded, without storing them."""
         scope = self.scope
-        return self._memory.extract(
+        return self._memory._extract_job(
             messages, user_id=scope.user_id, session_id=scope.session_id, agent_id=scope.agent_id
         )
 
-    def add(
+    def _add_job(
         self,
         data: Any,
         *,
@@ -51,10 +54,10 @@ class ScopedMemory:
         files_root: str | os.PathLike[str] | None = None,
         as_text: bool = False,
         progress: Progress | None = None,
-    ) -> AddReport:
+    ) -> Job[AddReport]:
         """Return what adding `data` did; see `Memory.add`."""
         scope = self.scope
-        return self._memory.add(
+        return self._memory._add_job(
             data,
             user_id=scope.user_id,
             session_id=scope.session_id,
@@ -66,6 +69,30 @@ class ScopedMemory:
             at=at,
             files_root=files_root,
             as_text=as_text,
+            progress=progress,
+        )
+
+    def _refine_job(
+        self,
+        *,
+        ids: Sequence[str] | None = None,
+        limit: int | None = None,
+        gates: Sequence[Gate] = (),
+        max_calls: int | None = None,
+        max_tokens: int | None = None,
+        progress: Progress | None = None,
+    ) -> Job[RefineReport]:
+        """Return what a model made of what is still raw and has these labels; see `Memory.refine`."""
+        scope = self.scope
+        return self._memory._refine_job(
+            user_id=scope.user_id,
+            session_id=scope.session_id,
+            agent_id=scope.agent_id,
+            ids=ids,
+            limit=limit,
+            gates=gates,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
             progress=progress,
         )
 
@@ -185,8 +212,12 @@ class ScopedMemory:
             progress=progress,
         )
 
-    aextract = off_loop(extract)
-    aadd = off_loop(add)
+    extract = blocking(_extract_job, "extract")
+    aextract = awaiting(_extract_job, "aextract")
+    add = blocking(_add_job, "add")
+    aadd = awaiting(_add_job, "aadd")
+    refine = blocking(_refine_job, "refine")
+    arefine = awaiting(_refine_job, "arefine")
     asearch = off_loop(search)
     acontext = off_loop(context)
     aget = off_loop(get)

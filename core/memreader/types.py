@@ -278,6 +278,15 @@ class Candidate:
     """Source keys (DESIGN 7) of the messages or the document behind it."""
     info: Mapping[str, Any] = field(default_factory=dict)
     token_count: int | None = None
+    is_fast: bool = True
+    """Whether a model has yet to read it."""
+    background: str = ""
+    entities: tuple[str, ...] = ()
+    relations: tuple[tuple[str, str, str], ...] = ()
+    lifetime: Literal["long", "short"] = "long"
+    """Short: of use in its session only."""
+    made_from: tuple[str, ...] = ()
+    """Ids of the raw items that it was refined from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,3 +301,5 @@ class Hit:
     score: float
     similarity: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
+    raw: tuple[str, ...] = ()
+    """Ids of the raw items that it was made from and that were found, too: they stand under it, not beside it."""

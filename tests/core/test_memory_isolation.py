@@ -18,6 +18,7 @@ from memreader.admin import Admin
 from memreader.errors import ArchiveError, InputError, ItemNotFoundError
 from memreader.memory import Memory
 from memreader.ports import GraphStore
+from memreader.refining import RefineReport
 from memreader.scoped import ScopedMemory
 from memreader.testing import HashEmbedder
 
@@ -103,6 +104,13 @@ def add(call: Stranger, owner: Owner) -> None:
     edited = call("add", [{**CHAT[0], "content": "Edited."}], session_id="s")
     assert len(edited.replaced) == 1
     assert {item.metadata.user_id for item in call("get_all")} == {call.name}
+
+
+def refine(call: Stranger, owner: Owner) -> None:
+    report = call("refine", ids=owner.ids, gates=["hallucination"])
+    assert report == RefineReport()
+    report = call("refine")
+    assert not {*report.left, *report.refined} & set(owner.ids)
 
 
 def search(call: Stranger, owner: Owner) -> None:
@@ -206,12 +214,12 @@ def admin_import_(call: Stranger, owner: Owner) -> None:
 CASES = {
     case.__name__: case
     for case in (
-        extract, add, search, context, get, get_by_ids, get_all, update, delete, delete_by_source, delete_all, history,
+        extract, add, refine, search, context, get, get_by_ids, get_all, update, delete, delete_by_source, delete_all, history,
         dump, load,
     )
 }  # fmt: skip
 ADMIN_CASES = {case.__name__.partition("_")[2]: case for case in (admin_stats, admin_load, admin_export, admin_import_)}
-NOT_OF_A_USER = {"open", "in_memory", "close", "warm_up", "scoped"}
+NOT_OF_A_USER = {"open", "in_memory", "close", "warm_up", "scoped", "refine_in_background"}
 
 
 def verbs_of(kind: type) -> list[str]:

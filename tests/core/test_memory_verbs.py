@@ -93,7 +93,7 @@ def test_a_day_of_the_store(memory: Memory, call: Call, tmp_path: Path) -> None:
     assert memory.search("What is my cat called?", user_id="ben")[0].item.memory == "user: My cat is called Biscuit."
 
 
-QUICK = set("open in_memory close scoped warm_up normalized time_of tools fine_transfer_simple_mem".split())
+QUICK = set("open in_memory close scoped warm_up normalized time_of tools checked_mode refine_in_background".split())
 """What is done once, or never waits: it has no async twin."""
 
 
@@ -228,6 +228,7 @@ def test_the_context_stays_within_its_budget(memory: Memory) -> None:
 
 OF_A_USER: dict[str, list[Any]] = {
     "add": ["x"],
+    "refine": [],
     "search": ["x"],
     "context": ["x"],
     "get": ["x"],

@@ -44,6 +44,8 @@ def test_a_chunk_is_never_smaller_than_its_overlap(
     assert 0 <= overlap < size <= (chunk_tokens or min(512, max_tokens))
 
 
+OF_MODELS = {"keep_turns", "keep_raw", "carry", "prompt", "gates"}
+
 OTHERS: dict[str, Any] = {
     "unit": "window",
     "strategy": "session",
@@ -66,10 +68,15 @@ def key(options: ReadOptions, **how: Any) -> str:
 
 
 def test_every_option_is_part_of_the_reading_key() -> None:
-    assert set(OTHERS) == {field.name for field in fields(ReadOptions)}
+    assert set(OTHERS) | OF_MODELS == {field.name for field in fields(ReadOptions)}
     plain = ReadOptions()
     keys = {key(replace(plain, **{name: value})) for name, value in OTHERS.items()}
     assert len(keys | {key(plain)}) == len(OTHERS) + 1
+
+
+def test_what_only_a_model_heeds_is_no_part_of_it() -> None:
+    others = ReadOptions(keep_turns=False, keep_raw=False, carry=True, prompt="strategy", gates=("rewrite",))
+    assert key(others) == key(ReadOptions())
 
 
 @pytest.mark.parametrize("how", [{"mode": "fine"}, {"unit": "window"}, {"tokenizer": "gpt2"}, {"max_tokens": 512}])

@@ -388,9 +388,10 @@ def test_the_time_of_the_call_is_that_of_messages_without_one(reader: MemReader)
 
 
 def test_progress_counts_the_embedded_texts(reader: MemReader) -> None:
-    steps: list[int] = []
-    report = reader.read([CHAT, CHAT], progress=steps.append)
-    assert sum(steps) == len(report.items) == 6
+    steps: list[tuple[str, int, int]] = []
+    report = reader.read([CHAT, CHAT], progress=lambda *step: steps.append(step))
+    assert steps == [("embed", 3, 3)] * 2
+    assert len(report.items) == 6
 
 
 async def test_aread_gives_the_same(reader: MemReader) -> None:

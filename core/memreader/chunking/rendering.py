@@ -33,11 +33,18 @@ def render_window(window: Window) -> str:
     return "".join([f"{render_prefix(s.message)}{s.message.content[s.start : s.end]}\n" for s in window.spans])
 
 
+def show_speaker(name: str | None, role: str) -> str:
+    """Return the speaker as a line shows one: the name, or the role where there is none.
+
+    One line, and no slash in front: a line break in a name would forge a line of somebody else, and a slash after a
+    line break shares a token with it, so that the lines' tokens would no longer add up.
+    """
+    return " ".join((name or "").split()).lstrip("/ ")[:_MAX_NAME].rstrip() or role
+
+
 @lru_cache(maxsize=4096)
 def _prefix(name: str | None, role: str, time: str | None) -> str:
-    # One line, and no slash in front: a line break in a name would forge a line of somebody else, and a slash after a
-    # line break shares a token with it, so that the lines' tokens would no longer add up.
-    speaker = " ".join((name or "").split()).lstrip("/ ")[:_MAX_NAME].rstrip() or role
+    speaker = show_speaker(name, role)
     return f"{speaker}: [{_show(time)}]: " if time else f"{speaker}: "
 
 

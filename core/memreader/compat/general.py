@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memreader.archive import FILENAME
-from memreader.compat.translate import embedder_for, folder_of, say_once, section
+from memreader.compat.models import chat_model_for, embedder_for
+from memreader.compat.translate import folder_of
 from memreader.errors import InputError
 from memreader.ingest import AddReport
 from memreader.items import TextualMemoryItem
 from memreader.memory import Memory
 from memreader.patching import Patch
-from memreader.ports import Embedder, Tokenizer
+from memreader.ports import ChatModel, Embedder, Tokenizer
 from memreader.twins import off_loop
 
 USER = "default"
@@ -26,22 +27,28 @@ class GeneralTextMemory:
 
     Args:
         config: `vector_db` with a `path` (and `collection_name`) names the store's folder, else the memories go when
-            this object does; `embedder` as in `MemReaderFactory`; `extractor_llm` is not used in this version.
+            this object does; `embedder` as in `MemReaderFactory`; `extractor_llm` reads in `extract`.
         embedder: Takes the place of the configured one.
         tokenizer: In place of the shipped one.
+        llm: Takes the place of the configured one.
     """
 
     def __init__(
-        self, config: Mapping[str, Any], *, embedder: Embedder | None = None, tokenizer: Tokenizer | None = None
+        self,
+        config: Mapping[str, Any],
+        *,
+        embedder: Embedder | None = None,
+        tokenizer: Tokenizer | None = None,
+        llm: ChatModel | None = None,
     ) -> None:
         self._filename = str(config.get("memory_filename") or FILENAME)
-        self._has_extractor = bool(section(config.get("extractor_llm")))
         folder = folder_of(config.get("vector_db"))
         chosen = embedder or embedder_for(config.get("embedder"))
+        model = llm or chat_model_for(config.get("extractor_llm"), "extractor_llm")
         self._memory = (
-            Memory.in_memory(embedder=chosen, tokenizer=tokenizer)
+            Memory.in_memory(embedder=chosen, tokenizer=tokenizer, llm=model)
             if folder is None
-            else Memory.open(folder, embedder=chosen, tokenizer=tokenizer)
+            else Memory.open(folder, embedder=chosen, tokenizer=tokenizer, llm=model)
         )
         self._user = self._memory.scoped(user_id=USER)
         # MemOS's memory is never closed; the files of this one are when it goes.
@@ -57,9 +64,7 @@ class GeneralTextMemory:
         self._finalizer()
 
     def extract(self, messages: Sequence[Mapping[str, Any]]) -> list[TextualMemoryItem]:
-        """Return what reading `messages` gives, embedded and not stored: one item per turn, without a model."""
-        if self._has_extractor:
-            say_once("extractor_llm is not used in this version: extract() reads every turn as it stands.")
+        """Return what reading `messages` gives, embedded and not stored: a model's memories, or one item per turn."""
         return self._user.extract(messages)
 
     def add(

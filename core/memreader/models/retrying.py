@@ -9,8 +9,11 @@ from memreader.options import ModelOptions
 
 LONGEST_WAIT_S = 60.0
 _AGAIN = frozenset({408, 409, 425, 429})
-_NETWORK = frozenset({"APIConnectionError", "ConnectionError", "ServiceUnavailable", "Timeout", "TransportError"})
-"""Errors of the clients in use (openai and its kin, requests, httpx), by name: none of them is imported here."""
+_NETWORK = frozenset(
+    {"APIConnectionError", "ClientConnectionError", "ConnectionError", "HTTPClientError", "ServiceUnavailable"}
+    | {"Timeout", "TransportError"}
+)
+"""Errors of the clients in use (openai and its kin, requests, httpx, aiohttp, botocore), by name: none is imported."""
 _HOPELESS = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 
 
@@ -20,9 +23,13 @@ def passes_by_itself(error: BaseException) -> bool:
     >>> passes_by_itself(TimeoutError()), passes_by_itself(ValueError("no"))
     (True, False)
     """
-    if getattr(error, "code", None) in _HOPELESS:
+    said = getattr(error, "may_pass", None)
+    if isinstance(said, bool):
+        return said
+    code = getattr(error, "code", None)
+    if isinstance(code, str) and code in _HOPELESS:
         return False
-    status = _status(error)
+    status = status_of(error)
     if status is not None:
         return status in _AGAIN or status >= 500
     if isinstance(error, TimeoutError | ConnectionError):
@@ -30,18 +37,22 @@ def passes_by_itself(error: BaseException) -> bool:
     return any(kind.__name__ in _NETWORK for kind in type(error).__mro__)
 
 
-def _status(error: BaseException) -> int | None:
+def status_of(error: BaseException) -> int | None:
+    """Return the HTTP status that an error carries; None for none."""
     response = getattr(error, "response", None)
     for holder in (error, response):
-        for name in ("status_code", "status"):
+        for name in ("status_code", "status", "code"):
             value = getattr(holder, name, None)
-            if isinstance(value, int) and not isinstance(value, bool):
-                return value
+            if isinstance(value, int) and not isinstance(value, bool) and 100 <= value < 600:
+                return int(value)
     return None
 
 
 def asked_wait(error: BaseException) -> float | None:
     """Return the seconds that the server asked to wait, by its Retry-After header; None where it didn't."""
+    known = getattr(error, "retry_after_s", None)
+    if isinstance(known, int | float):
+        return float(known)
     headers = getattr(getattr(error, "response", None), "headers", None)
     if not isinstance(headers, Mapping):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -81,8 +82,9 @@ def rank(
     order = np.argsort(-fused, kind="stable").tolist()
     hits: list[Hit] = []
     score = 1.0
-    for place, item in _varied(order, evidence, fetch, top_k):
-        score = min(score, float(worth[place]))
+    for found in _varied(order, evidence, fetch, top_k):
+        place = found.place
+        score = min(score, float(worth[[place, *found.raw.values()]].max()))
         if threshold is not None and score < threshold:
             break
         similarity = float(np.clip(evidence.similarity[place], -1.0, 1.0))
@@ -93,24 +95,51 @@ def rank(
             "fused": float(fused[place]),
             "relevance": float(worth[place]),
         }
-        hits.append(Hit(item, score, similarity, parts))
+        hits.append(Hit(found.item, score, similarity, parts, tuple(found.raw)))
     return hits
 
 
-def _varied(order: Sequence[int], evidence: Evidence, fetch: Fetch, count: int) -> list[tuple[int, TextualMemoryItem]]:
+@dataclass(slots=True)
+class _Found:
+    """A candidate that becomes a hit."""
+
+    place: int
+    item: TextualMemoryItem
+    raw: dict[str, int] = field(default_factory=dict)
+    """Raw items that it was made from and that are found too: id -> place."""
+
+
+def _varied(order: Sequence[int], evidence: Evidence, fetch: Fetch, count: int) -> list[_Found]:
     """Return up to `count` candidates with their items, best first; what repeats the words of a better one comes last.
 
-    A question asked six times must not take six places before its answer; but if there is nothing else, it does.
+    A question asked six times must not take six places before its answer; but if there is nothing else, it does. A raw
+    item stands under what was made of it: the first of these takes the better place of both.
     """
-    varied: list[tuple[int, TextualMemoryItem]] = []
-    repeats: list[tuple[int, TextualMemoryItem]] = []
+    varied: list[_Found] = []
+    repeats: list[_Found] = []
     words: set[str] = set()
     for start in range(0, min(len(order), LOOK_AHEAD * count), count):
         part = order[start : start + count]
         for place, item in zip(part, fetch(evidence.keys[part]), strict=True):
-            if item is not None:
-                (repeats if item.memory in words else varied).append((place, item))
+            if item is not None and not _joins(place, item, varied):
+                (repeats if item.memory in words else varied).append(_Found(place, item))
                 words.add(item.memory)
         if len(varied) >= count:
             break
     return (varied + repeats)[:count]
+
+
+def _joins(place: int, item: TextualMemoryItem, found: list[_Found]) -> bool:
+    """Return whether an item goes together with one that was found before, and put it there."""
+    if children := set(item.metadata.evolve_to):
+        above = [one for one in found if one.item.id in children]
+        for one in above:
+            one.raw[item.id] = place
+        return bool(above)
+    if parents := set(item.metadata.evolve_from):
+        for one in found:
+            if one.item.id in parents:
+                one.raw[one.item.id] = one.place
+                one.item, one.place = item, place
+                return True
+    return False

@@ -10,13 +10,15 @@ import numpy as np
 
 from memreader.errors import EmbedderMismatchError
 from memreader.items import TextualMemoryItem
-from memreader.records import Batch, Changes, Keys, Selection, Version, Written
+from memreader.records import Batch, Changes, Keys, RawItem, Selection, Version, Written
 from memreader.stores.changes import user_hash
 from memreader.stores.database import Database
 from memreader.stores.erasing import OF_SOURCE, cited_with
+from memreader.stores.refined import messages_before, raw_rows
 from memreader.stores.rows import bound, item_of
 from memreader.stores.selecting import LARGEST, keys_of
 from memreader.stores.writing import BatchWriter
+from memreader.types import Message
 
 _BOUND = 500
 """Values in one IN (...): below SQLite's oldest limit on bound values."""
@@ -102,6 +104,21 @@ class SqliteItems:
             for key in source_keys:
                 found.update(db.execute(query, (key, user_id, agent_id)).fetchall())
         return list(found.values())
+
+    def raw(
+        self, user_id: str, selection: Selection, *, ids: Sequence[str] | None = None, limit: int = -1
+    ) -> list[RawItem]:
+        """Return the items that a model has yet to read, first added first; see the port."""
+        with self._database.snapshot() as db:
+            rows = raw_rows(db, user_id, selection, ids=ids, limit=limit)
+        return [RawItem(item_of(self._database.path, *row), keys) for row, keys in rows]
+
+    def said_before(
+        self, user_id: str, session_id: str | None, position: int, *, limit: int
+    ) -> list[tuple[str, Message]]:
+        """Return the last readable messages of a session before a position, oldest first; see the port."""
+        with self._database.reading() as db:
+            return messages_before(db, user_id, session_id, position, limit=limit)
 
     def changes(self, user_id: str, after: int, *, limit: int) -> Changes:
         """Return what changed after a change sequence number, at most `limit` items; 0 is from the beginning.

@@ -12,7 +12,7 @@ from memreader.errors import EmbedderMismatchError
 from memreader.filters import Filter
 from memreader.items import TextualMemoryItem
 from memreader.ports import PostingIndex, VectorIndex, Vectors
-from memreader.records import Batch, Deleted, Keys, PurgeReport, Selection, Stats, Version, Written
+from memreader.records import Batch, Deleted, Keys, PurgeReport, RawItem, Selection, Stats, Version, Written
 from memreader.stores import filter_sql
 from memreader.stores.changes import ChangeNumbers
 from memreader.stores.checkpoints import MORE_THAN
@@ -28,7 +28,7 @@ from memreader.stores.reindexing import Reindexing
 from memreader.stores.sqlite_graph import SqliteGraph
 from memreader.stores.sqlite_items import SqliteItems
 from memreader.stores.user_index import Evidence
-from memreader.types import Durability
+from memreader.types import Durability, Message
 
 
 class Store:
@@ -209,6 +209,18 @@ class Store:
         """Return the user's items that a selection means, in the order of their first add; -1 is no limit."""
         keys = self._items.find(user_id, selection or Selection(), limit=limit, offset=offset)
         return [item for item in self._items.fetch(user_id, keys) if item is not None]
+
+    def raw(
+        self, user_id: str, selection: Selection | None = None, *, ids: Sequence[str] | None = None, limit: int = -1
+    ) -> list[RawItem]:
+        """Return the user's items that a model has yet to read; see `ItemStore.raw`."""
+        return self._items.raw(user_id, selection or Selection(), ids=ids, limit=limit)
+
+    def said_before(
+        self, user_id: str, session_id: str | None, position: int, *, limit: int
+    ) -> list[tuple[str, Message]]:
+        """Return what was said in a session before a position; see `ItemStore.said_before`."""
+        return self._items.said_before(user_id, session_id, position, limit=limit)
 
     def history(self, user_id: str, item_id: str) -> list[Version]:
         """Return the versions of an item, oldest first; see `ItemStore.history`."""

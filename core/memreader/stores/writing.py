@@ -12,6 +12,7 @@ from memreader.records import Batch, Deleted, DocumentRecord, ItemRecord, Messag
 from memreader.stores.changes import ChangeNumbers
 from memreader.stores.erasing import Eraser, add_event, drop_unmentioned, is_blanked, last_event, now
 from memreader.stores.inserting import insert_item, link
+from memreader.stores.refined import link_refined, still_raw
 from memreader.stores.rows import bound, evidence_of, metadata_json
 from memreader.stores.selecting import keys_of, whole_user
 from memreader.stores.sqlite_graph import add_mentions, relations_of
@@ -36,6 +37,8 @@ class BatchWriter:
     def write(self) -> Written:
         """Return what became of the batch."""
         batch, db = self._batch, self._db
+        if batch.base and not still_raw(db, batch.user_id, batch.base):
+            return Written(conflicts=list(batch.base))
         if batch.doomed is not None:
             self.written = Written(deleted=self._delete(batch.doomed))
         if batch.messages:
@@ -44,6 +47,8 @@ class BatchWriter:
             self._write_document(document)
         for record in batch.items:
             self._write_item(record)
+        if batch.base:
+            link_refined(db, batch, self._numbers)
         rows = [(batch.user_id, key, batch.reading_key) for key in batch.read]
         db.executemany("INSERT OR IGNORE INTO ledger VALUES (?, ?, ?)", rows)
         self._numbers.save()

@@ -101,7 +101,10 @@ class FunctionChatModel:
         return self._answer(messages)
 
     async def acomplete(
-        self, messages: Sequence[Mapping[str, Any]], *, schema: Mapping[str, Any] | None = None
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        schema: Mapping[str, Any] | None = None,  # noqa: ARG002 - the port's
     ) -> Reply:
         """Return the same as `complete`, the event loop free during the delay."""
         await asyncio.sleep(self._delay_s)

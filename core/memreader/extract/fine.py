@@ -1,0 +1,192 @@
+"""Memories by a model: a passage in, cited candidates out; what could not be read is named, never lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from memreader.calling import Answer, ModelFailure, Prompt, Task
+from memreader.errors import BudgetExceededError
+from memreader.extract.fast import first_sentence
+from memreader.extract.ground import cited_lines, dated, said_by
+from memreader.extract.passage import Line, Passage, render_passage
+from memreader.extract.reply import parse_reply
+from memreader.extract.schema import REPLY_SCHEMA, FoundMemory, FoundReply, read_fields
+from memreader.models.retrying import status_of
+from memreader.plan import Plan, ask
+from memreader.prompts import Prompts
+from memreader.types import Candidate, Dropped, Failure
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FineOptions:
+    """How passages are put to a model."""
+
+    prompts: Prompts
+    instructions: str = ""
+    chat_prompt: str = "chat"
+    """Name of the prompt for conversations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A candidate, and which lines it rests on."""
+
+    candidate: Candidate
+    lines: tuple[Line, ...]
+
+    def joined(self, other: Found) -> Found:
+        """Return this one with what the other rests on, too."""
+        one, two = self.candidate, other.candidate
+        candidate = replace(
+            one,
+            sources=_both(one.sources, two.sources),
+            source_keys=_both(one.source_keys, two.source_keys),
+            made_from=_both(one.made_from, two.made_from),
+            entities=_both(one.entities, two.entities),
+            relations=_both(one.relations, two.relations),
+            tags=_both(one.tags, two.tags),
+        )
+        return Found(candidate, _both(self.lines, other.lines))
+
+
+def _both(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys((*one, *other)))
+
+
+@dataclass(frozen=True, slots=True)
+class PassageReading:
+    """What a model made of a passage."""
+
+    passage: Passage
+    found: tuple[Found, ...] = ()
+    failure: Failure | None = None
+    """Why `unread` is not empty."""
+    dropped: tuple[Dropped, ...] = ()
+    unread: tuple[Line, ...] = ()
+    """Fresh lines that the model has not read: all after a failure, the last ones where its answer was cut off."""
+    summary: str = ""
+    language: str = "und"
+
+
+@dataclass(slots=True)
+class Carried:
+    """What the passages before said, for the next one."""
+
+    summaries: list[str] = field(default_factory=list)
+    entities: dict[str, None] = field(default_factory=dict)
+
+    def add(self, reading: PassageReading) -> None:
+        """Take in what a passage said."""
+        if reading.summary:
+            self.summaries.append(reading.summary)
+        for found in reading.found:
+            self.entities.update(dict.fromkeys(found.candidate.entities))
+
+    @property
+    def text(self) -> str:
+        """The last summaries and the names so far, in a few lines."""
+        names = list(self.entities)[-40:]
+        return "\n".join([*self.summaries[-3:], *([", ".join(names)] if names else [])])
+
+
+def read_passage(passage: Passage, *, language: str, options: FineOptions, carried: str = "") -> Plan[PassageReading]:
+    """Return what a model makes of a passage, by one call.
+
+    Args:
+        passage: What to read.
+        language: Of its text, ISO 639-1.
+        options: Prompts and instructions.
+        carried: What was said before.
+    """
+    prompt = passage_prompt(passage, language=language, options=options, carried=carried)
+    (answer,) = yield from ask([prompt])
+    return reading_of(answer, passage, language)
+
+
+def passage_prompt(passage: Passage, *, language: str, options: FineOptions, carried: str = "") -> Prompt:
+    """Return what a model is asked about a passage."""
+    task: Task = "document" if passage.kind == "doc" else "chat"
+    name = "document" if passage.kind == "doc" else options.chat_prompt
+    text = render_passage(passage, language)
+    values = {"document": text, "title": passage.title} if passage.kind == "doc" else {"conversation": text}
+    filled = options.prompts.render(
+        name,
+        language,
+        **values,
+        instructions=options.instructions,
+        carried=carried,
+    )
+    return Prompt(({"role": "user", "content": filled},), schema=REPLY_SCHEMA, task=task)
+
+
+def reading_of(answer: Answer, passage: Passage, language: str) -> PassageReading:
+    """Return what an answer says about a passage; whatever it is."""
+    if isinstance(answer, ModelFailure):
+        return _failed(passage, failure_of(answer), language)
+    parsed = parse_reply(answer.text, truncated=answer.truncated)
+    reply = None if parsed.status == "failed" else read_fields(parsed.value)
+    if reply is None:
+        lost = f" ({'; '.join(parsed.lost)})" if parsed.lost else ""
+        what = "an empty answer" if not answer.text.strip() else f"an answer that holds no memories{lost}"
+        return _failed(passage, Failure("UnreadableReply", f"the model gave {what}"), language)
+    found = tuple(_found(memory, reply, passage, language) for memory in reply.memories)
+    dropped = (*reply.dropped, *(Dropped("", f"lost in a damaged answer: {what}") for what in parsed.lost))
+    unread: tuple[Line, ...] = ()
+    failure = None
+    if parsed.status == "truncated" or answer.truncated:
+        unread = _after_last(found, passage)
+        if unread:
+            kept = f"{len(found)} memories were complete" if found else "no memory was complete"
+            failure = Failure(
+                "TruncatedReply", f"the model's answer was cut off; {kept}, the lines after them are unread"
+            )
+    return PassageReading(passage, found, failure, dropped, unread, reply.summary, language)
+
+
+def failure_of(answer: ModelFailure) -> Failure:
+    """Return a failed call as a failure to report; the error's own text may quote the prompt, and stays out."""
+    if isinstance(answer.error, BudgetExceededError):
+        return Failure(answer.kind, str(answer.error))
+    status = status_of(answer.error)
+    detail = f" with status {status}" if status is not None else ""
+    return Failure(answer.kind, f"the call of the model failed{detail} ({answer.kind})")
+
+
+def _failed(passage: Passage, failure: Failure, language: str) -> PassageReading:
+    return PassageReading(passage, failure=failure, unread=passage.fresh, language=language)
+
+
+def _after_last(found: Sequence[Found], passage: Passage) -> tuple[Line, ...]:
+    """Return the fresh lines after the last one that a memory rests on; a model reads in order."""
+    cited = {id(line) for one in found for line in one.lines}
+    last = max((place for place, line in enumerate(passage.lines) if id(line) in cited), default=-1)
+    return tuple(line for line in passage.lines[last + 1 :] if line.state == "fresh")
+
+
+def _found(memory: FoundMemory, reply: FoundReply, passage: Passage, language: str) -> Found:
+    lines = cited_lines(memory, passage)
+    text, kind = said_by(memory, lines, language)
+    text, happened, inferred = dated(text, memory.time, lines, passage, language)
+    short = memory.lifetime == "short"
+    candidate = Candidate(
+        text=text,
+        sources=tuple(dict.fromkeys(source for line in lines for source in line.sources)),
+        key=memory.key or first_sentence(text),
+        memory_type=kind,
+        tags=tuple(dict.fromkeys((*memory.tags, *passage.tags))),
+        memory_time=happened,
+        time_inferred=inferred,
+        source_keys=tuple(dict.fromkeys(key for line in lines for key in line.source_keys)),
+        info=passage.info,
+        is_fast=False,
+        background=reply.summary,
+        entities=() if short else memory.entities,
+        relations=() if short else memory.relations,
+        lifetime="short" if short else "long",
+        made_from=tuple(dict.fromkeys(item for line in lines for item in line.made_from)),
+    )
+    return Found(candidate, lines)

@@ -1,0 +1,92 @@
+"""What a model found, tied to the lines it stands in: who said it, and when it happened."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from memreader.dates import annotate, find_dates, resolve_date
+from memreader.extract.passage import Line, Passage
+from memreader.extract.schema import FoundMemory
+from memreader.extract.words import support
+
+STRONG = 0.5
+"""Of a statement's words that a line must hold to be its source where the model names none."""
+_OF_USER = re.compile(r"^(?:the )?user\b|^用户|^使用者", re.IGNORECASE)
+_SAID = {"zh": "助手说：{}"}
+
+
+def cited_lines(found: FoundMemory, passage: Passage) -> tuple[Line, ...]:
+    """Return the lines that a memory rests on, in the passage's order.
+
+    Those that the model names, if they exist; where none of them holds a word of the memory and another line holds half
+    of it, that one. Without a name the line that holds most, if that is half; else all lines that were to be read.
+    """
+    lines = passage.lines
+    named = [lines[number - 1] for number in sorted(set(found.lines)) if 1 <= number <= len(lines)]
+    scores = support(found.value, [line.text for line in lines])
+    if named and any(scores[number - 1] for number in found.lines if 1 <= number <= len(lines)):
+        return tuple(named)
+    best = max(range(len(lines)), key=lambda place: scores[place])
+    if scores[best] >= STRONG:
+        return (lines[best],)
+    return tuple(named) or passage.fresh
+
+
+def said_by(found: FoundMemory, lines: Sequence[Line], language: str) -> tuple[str, str]:
+    """Return a memory's words and type with the roles kept apart: what only an assistant said is no fact of the user's.
+
+    Where such words speak of the user, they say who said so.
+    """
+    roles = {line.role for line in lines}
+    if roles != {"assistant"}:
+        return found.value, found.memory_type
+    kind = "LongTermMemory" if found.memory_type == "UserMemory" else found.memory_type
+    if _OF_USER.search(found.value.strip()):
+        return _SAID.get(language, "The assistant said: {}").format(found.value), kind
+    return found.value, kind
+
+
+def dated(
+    text: str, time: str | None, lines: Sequence[Line], passage: Passage, language: str
+) -> tuple[str, str | None, bool]:
+    """Return the words with dates beside relative ones, when it happened, and whether that is only the time of reading.
+
+    It happened when the model says; else on the one day that the words, or the lines they rest on, name in relation to
+    when they were said ("yesterday"); else when they were said.
+
+    Args:
+        text: Words of a memory.
+        time: What the model said about the time.
+        lines: What the memory rests on.
+        passage: Where they stand.
+        language: Of the words.
+    """
+    said = next((line.time for line in lines if line.time is not None), None)
+    base = _moment(said)
+    if base is None:
+        # Nobody said when: a date in relation to the time of reading would be made up.
+        return text, resolve_date(time, datetime.min) if time and _is_iso(time) else passage.time, passage.time_inferred
+    happened = resolve_date(time, base) if time else None
+    if happened is None:
+        days = _days(text, base) or {day for line in lines for day in _days(line.text, _moment(line.time))}
+        happened = days.pop() if len(days) == 1 else said
+    return annotate(text, base, language=language), happened, False
+
+
+def _days(text: str, base: datetime | None) -> set[str]:
+    if base is None:
+        return set()
+    return {found.iso for found in find_dates(text, base, day_only=True) if found.relative}
+
+
+def _moment(time: str | None) -> datetime | None:
+    try:
+        return None if time is None else datetime.fromisoformat(time)
+    except ValueError:
+        return None
+
+
+def _is_iso(time: str) -> bool:
+    return bool(re.match(r"\d{4}-\d{2}-\d{2}", time.strip()))

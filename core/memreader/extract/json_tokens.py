@@ -1,0 +1,392 @@
+"""The tokens of JSON that a model wrote badly: what stands at a place, read the way it was most likely meant.
+
+How a string ends is the hard part. A quote ends one if what follows it is what follows a string at that place: a
+colon after a key, a comma and another key after a value, a comma and another element in a list. Any other quote was
+meant as part of the text. Every look ahead is bounded, so that reading all tokens of a text is linear in its length.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from json.decoder import scanstring
+from typing import Any, Literal, TypeAlias
+
+from memreader.extract.json_words import NOT_A_VALUE, plain_value, unescape
+
+Place: TypeAlias = Literal["key", "value", "item"]
+"""Where a token stands: before a colon, after one, or in a list."""
+Kind: TypeAlias = Literal["open", "close", "comma", "key", "value", "cut", "junk", "end"]
+
+QUOTES = {
+    '"': '"', "'": "'", "`": "`", "\u201c": "\u201d\u201c\"", "\u201d": "\u201d\"", "\u2018": "\u2019\u2018'",
+    "\u300c": "\u300d", "\u300e": "\u300f", "\uff02": "\uff02",
+}  # fmt: skip
+"""What may close a string, by what opened it."""
+OPENERS = {"{": "{", "[": "[", "\uff5b": "{", "\uff3b": "[", "\u3010": "[", "(": "["}
+CLOSERS = {"}": "{", "]": "[", "\uff5d": "{", "\uff3d": "[", "\u3011": "[", ")": "["}
+"""Which kind of container a bracket opens or closes."""
+COMMAS = ",;\uff0c\uff1b\u3001"
+COLONS = ":\uff1a="
+
+_Q = "\"'`\u201c\u201d\u2018\u2019\u300c\u300d\u300e\u300f\uff02"
+_BLANK = re.compile(r"[\s\ufeff\u200b-\u200f\u2060\u00ad]+")
+_NEAR = r"[\s\ufeff\u200b-\u200f\u2060]{0,99}"
+_SPACE = re.compile(_NEAR)
+_NAME = rf"[^{_Q}\n\\:\uff1a,{{}}\[\]]{{1,60}}"
+KEY_AHEAD = re.compile(rf"[*_\-\u2022 ]{{0,4}}(?:[{_Q}]{_NAME}[{_Q}][*_]*{_NEAR}[{COLONS}])")
+"""A quoted name and a colon."""
+_KEY_LIKE = re.compile(
+    rf"[{_Q}]{_NAME}[{_Q}]{_NEAR}(?:\w?{_NEAR}[{_Q}\[{{])|[{_Q}][\w ]{{1,60}}[:\uff1a]|\w[\w ]{{0,60}}[{_Q}]{_NEAR}[:\uff1a]"
+)
+_BARE_KEY = re.compile(rf"([^\W\d][\w\-]{{0,60}}){_NEAR}[:\uff1a]")
+_STYLE = re.compile(r"[{,]\s{0,99}[^\W\d][\w\-]{0,60}\s{0,9}[:\uff1a]")
+_ITEM_AHEAD = re.compile(rf"[{_Q}{{\[(\-]|\d|true\b|false\b|null\b|None\b|True\b|False\b|\.\.\.|\u2026")
+_QUOTED_ITEM = re.compile(rf"[{_Q}][^{_Q}\n]{{1,200}}[{_Q}]{_NEAR}[,\]]")
+_REST_OF_LIST = re.compile(r'(?:"[^"\n]{1,99}"\s{0,9},\s{0,9}){0,5}"[^"\n]{1,99}"\s{0,9}\]')
+_CLOSE_RUN = re.compile(r"[}\]\uff5d\uff3d\s]{1,99}")
+_STRONG_END = re.compile(rf"{_NEAR}(?:,{_NEAR}[{_Q}]{_NAME}[{_Q}]{_NEAR}[:\uff1a]|[}}\]]{_NEAR}(?:[,}}\]]|\Z))")
+_STRONG_ITEM = re.compile(rf"{_NEAR}(?:,{_NEAR}[{_Q}]|\]{_NEAR}[,}}\]])")
+_COMMENT_END = re.compile(r"[ \t]*(?://|#)[^\"\n]{0,200}(?:\n|\Z)|\s{0,99}/\*[^*\n]{0,200}\*/")
+_COLON = re.compile(rf"[*_]*{_NEAR}(?:=>|[{COLONS}])")
+_VALUE_AHEAD = re.compile(rf"{_NEAR}(?:\w{{0,2}}{_NEAR})?[{_Q}\[{{\d\-]|{_NEAR}(?:true|false|null|None|True|False)\b")
+_REST_OF_NAME = re.compile(rf"([\w \-]{{1,40}})[{_Q}]{_NEAR}[:\uff1a]")
+_NOT_A_NAME = re.compile(rf"{_NEAR}[}}\],{{\[:]")
+_PLUS = re.compile(rf"{_NEAR}\+{_NEAR}(?=[\"'`])")
+_PREFIX = re.compile(
+    rf"[^\W\d]{{1,2}}(?=[\"'])|[^\s\d{_Q},:\uff1a=\[\]{{}}]{{1,2}}{_NEAR}(?=[{{\[]{_NEAR}[{_Q}{{\[]|\"[^:\"]{{0,200}}\"{_NEAR}[,\]}}])"
+    rf"|[\"']{_NEAR}(?=[{{\[]{_NEAR}\")"
+)
+"""What stands before a value and isn't part of it: Python's r and b, a stray character."""
+_KEY_IN_STRING = re.compile(r"\s*(\w[\w \-]{0,59}?)[^\w\s:\uff1a]?\s*[:\uff1a]\s*")
+_PLAIN = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
+_AFTER_PLAIN = re.compile(r"[\s,}\]]")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?=\s{0,99}(?:,\s{0,99}[\"'}]|[}\n]))")
+_BARE_STOPS = re.compile(rf"[{COMMAS}}}\]\uff5d\uff3d)\n\"']")
+_BULLETS = re.compile(r"[*_\u2022\-]{1,3}(?=[ \t]*[\"'*_\w])[ \t]*")
+_ELLIPSIS = re.compile(r"(?:\.{3,}|\u2026+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token: what it is, its value, and where it stops.
+
+    `exact` is false where the text isn't JSON as it stands; `lost` then says what of the meaning is a guess or gone.
+    """
+
+    kind: Kind
+    value: Any
+    start: int
+    end: int
+    exact: bool = True
+    lost: str = ""
+
+
+def quoted(text: str, *, most: int = 40) -> str:
+    """Return the text for a message: on one line, in quotes, cut to `most` characters."""
+    line = " ".join(text[: most * 4].split())
+    return f'"{line if len(line) <= most and len(text) <= most * 4 else line[: most - 1] + "…"}"'
+
+
+class Lexer:
+    """Reads the tokens of a text. Each is read once per place and remembered.
+
+    Args:
+        literal: The text is JSON but for its missing end: no quote is doubted.
+    """
+
+    def __init__(self, text: str, *, literal: bool = False) -> None:
+        self.text = text
+        self._literal = literal
+        self.size = len(text)
+        self._seen: dict[tuple[int, Place], Token] = {}
+        self._endless: dict[tuple[Place, str], int] = {}
+        self._last_quote = text.rfind('"')
+        self._last_comment_end = text.rfind("*/")
+        self._bare_style = bool(_STYLE.search(text[:2000]))
+        self._names: set[str] | None = None
+
+    def token(self, at: int, place: Place) -> Token:
+        """Return the token at or after `at`."""
+        known = self._seen.get((at, place))
+        if known is None:
+            known = self._seen[at, place] = self._read(at, place)
+        return known
+
+    def _read(self, at: int, place: Place) -> Token:
+        text = self.text
+        start, exact = self._skip(at)
+        if start >= self.size:
+            return Token("end", None, start, start, exact)
+        char = text[start]
+        if char in OPENERS:
+            return Token("open", OPENERS[char], start, start + 1, exact and char in "{[")
+        if char in CLOSERS:
+            return Token("close", CLOSERS[char], start, start + 1, exact and char in "}]")
+        if char in COMMAS:
+            return Token("comma", None, start, start + 1, exact and char == ",")
+        if place == "key" and (bullet := _BULLETS.match(text, start)):
+            start, exact = bullet.end(), False
+        if not self._literal and (prefix := _PREFIX.match(text, start)):
+            start, exact = prefix.end(), False
+            if text[start] in OPENERS:
+                return Token("open", OPENERS[text[start]], start, start + 1, False)
+        if text[start] in QUOTES:
+            found = self._key(start) if place == "key" else self._string(start, place)
+            if place == "item" and found.kind == "value" and (colon := _COLON.match(text, found.end)):
+                found = Token("key", found.value, start, colon.end(), False, found.lost)
+        elif dots := _ELLIPSIS.match(text, start):
+            return Token("junk", None, start, dots.end(), False, "what an ellipsis stands for")
+        else:
+            found = self._bare_name(start) if place == "key" else self._bare(start, place)
+        return found if exact else Token(found.kind, found.value, found.start, found.end, False, found.lost)
+
+    def _skip(self, at: int) -> tuple[int, bool]:
+        """Return where the next token starts, and whether only JSON's own blanks were passed."""
+        text, exact = self.text, True
+        while at < self.size:
+            char = text[at]
+            if char in " \n\r\t":
+                at += 1
+            elif blank := _BLANK.match(text, at):
+                at, exact = blank.end(), False
+            elif char == "#" or text.startswith("//", at):
+                line = text.find("\n", at)
+                at, exact = (self.size if line < 0 else line), False
+            elif text.startswith("/*", at) and at < self._last_comment_end:
+                at, exact = text.index("*/", at + 2) + 2 if at + 2 <= self._last_comment_end else at + 3, False
+            elif char == "\\" and text[at + 1 : at + 2] in ("n", "t", "r", "\n", "\r"):
+                at, exact = at + 2, False
+            else:
+                break
+        return at, exact
+
+    def _key(self, start: int) -> Token:
+        """Read a quoted name with its colon; without one it is a value, and what does with it is decided above."""
+        text, closers = self.text, QUOTES[self.text[start]]
+        stop = start + 1
+        limit = min(self.size, start + 400)
+        while stop < limit and text[stop] not in closers and text[stop] != "\u201d":
+            stop += 2 if text[stop] == "\\" else 1
+        if stop >= self.size or (stop < limit and not text[stop + 1 : stop + 100].strip() and stop + 100 > self.size):
+            if text[start] != '"' and self._last_quote > start:
+                return Token("junk", text[start], start, start + 1, False, f"{quoted(text[start])} where a name should be")
+            return Token("cut", text[start + 1 :], start, self.size, text[start] == '"')
+        if text[start] != '"' and self._last_quote > start and stop >= limit or _NOT_A_NAME.match(text, start + 1):
+            return Token("junk", text[start], start, start + 1, False, f"{quoted(text[start])} where a name should be")
+        inside = text[start + 1 : min(stop, limit)]
+        if (early := _KEY_IN_STRING.match(inside)) and not _COLON.match(text, stop + 1):
+            # The quote that would end it opens the value: the name's own closing quote is missing.
+            return Token("key", early[1], start, start + 1 + early.end(), False)
+        if stop >= limit:
+            return self._string(start, "value")
+        name, exact, _ = self._content(inside, text[start] == '"' and text[stop] == '"')
+        name = name if exact else name.replace("\\", "")
+        if colon := _COLON.match(text, stop + 1):
+            return Token("key", name, start, colon.end(), exact and text[colon.end() - 1] == ":" and "*" not in colon[0])
+        if rest := _REST_OF_NAME.match(text, stop + 1):
+            return Token("key", name + rest[1], start, rest.end(), False)
+        if _VALUE_AHEAD.match(text, stop + 1) and len(inside) <= 60:
+            at = _SPACE.match(text, stop + 1)
+            assert at is not None
+            skipped = at.end() + (1 if text[at.end()] not in "\"'[{-" and not text[at.end()].isdigit() else 0)
+            skipped = skipped if text[at.end() : at.end() + 1] not in QUOTES else at.end()
+            return Token("key", name, start, skipped if _PLAIN.match(text, at.end()) is None else at.end(), False)
+        return Token("value", name, start, stop + 1, exact)
+
+    def _bare_name(self, start: int) -> Token:
+        text = self.text
+        if (plain := _PLAIN.match(text, start)) and _AFTER_PLAIN.match(text, plain.end()):
+            return Token("value", plain_value(plain[0]), start, plain.end())
+        match = re.compile(rf"([^{_Q}\n:\uff1a,{{}}\[\]]{{1,60}}?)[{_Q}*_]{{0,3}}{_NEAR}(?:=>|[{COLONS}])").match(text, start)
+        if match:
+            return Token("key", match[1].strip(" *_"), start, match.end(), False)
+        word = re.compile(r"[^\W_]{1,60}|.", re.DOTALL).match(text, start)
+        assert word is not None
+        return Token("junk", word[0], start, word.end(), False, f"{quoted(word[0])} where a name should be")
+
+    def _string(self, start: int, place: Place) -> Token:
+        text = self.text
+        quote = text[start]
+        if text.startswith(quote * 3, start) and quote in "\"'":
+            stop = text.find(quote * 3, start + 3)
+            if stop > 0:
+                return Token("value", text[start + 3 : stop], start, stop + 3, False)
+        if quote == '"' and not self._is_endless(start, place):
+            try:
+                value, stop = scanstring(text, start + 1, True)
+            except json.JSONDecodeError:
+                pass
+            else:
+                if self._ends(stop, place, plain=False):
+                    return self._joined(Token("value", value, start, stop), place)
+        return self._joined(self._guessed(start, place), place)
+
+    def _joined(self, token: Token, place: Place) -> Token:
+        """Take a string that is continued by `+ "..."` together with what continues it."""
+        parts = [token]
+        while parts[-1].kind == "value" and (plus := _PLUS.match(self.text, parts[-1].end)):
+            parts.append(self._guessed(plus.end(), place))
+        if len(parts) == 1:
+            return token
+        return Token(parts[-1].kind, "".join(str(part.value) for part in parts), token.start, parts[-1].end, False)
+
+    def _is_endless(self, start: int, place: Place) -> bool:
+        return start >= self._endless.get((place, self.text[start]), self.size + 1)
+
+    def _guessed(self, start: int, place: Place) -> Token:
+        """Read a string whose end is not where JSON would have it."""
+        text, quote = self.text, self.text[start]
+        inner = 0
+        for mark in () if self._is_endless(start, place) else self._marks(quote, start + 1):
+            stop = mark.start()
+            if mark[0][0] == "\\":
+                continue
+            if self._ends(stop + 1, place, plain=not inner):
+                first, last = start + 1, stop
+                if inner == 1 and quote == '"':
+                    # One quote too many, right beside another: a slip of the pen.
+                    first, last = first + (text[first] == quote), last - (text[first] != quote == text[last - 1])
+                    inner = first == start + 1 and last == stop
+                value, exact, lost = self._content(text[first:last], quote == '"' and mark[0] == '"')
+                lost = lost or (f"which quotes end {quoted(value)}" if inner else "")
+                return Token("value", value, start, stop + 1, exact and not inner, lost)
+            if (cut := self._before_key(start, stop)) is not None:
+                value = self._content(text[start + 1 : cut], False)[0]
+                return Token("value", value, start, cut, False, f"where {quoted(value)} ends: its closing quote is missing")
+            inner += 1
+        if inner or quote != '"':
+            self._endless[place, quote] = min(self._endless.get((place, quote), start), start)
+        if quote != '"' and self._last_quote > start:
+            return Token("junk", quote, start, start + 1, False, f"{quoted(quote)} where a value should be")
+        return Token("cut", text[start + 1 :], start, self.size, not inner and quote == '"')
+
+    def _marks(self, quote: str, at: int) -> Any:
+        return re.compile(rf"\\.|[{re.escape(QUOTES[quote])}]", re.DOTALL).finditer(self.text, at)
+
+    def _content(self, raw: str, plain_quotes: bool) -> tuple[str, bool, str]:
+        """Return what a string between quotes says, whether it was JSON, and what was guessed."""
+        if "\\" not in raw:
+            return raw, plain_quotes and not re.search(r"[\x00-\x1f]", raw), ""
+        value, exact = unescape(raw)
+        return value, exact and plain_quotes and not re.search(r"[\x00-\x1f]", raw), ""
+
+    def _before_key(self, start: int, stop: int) -> int | None:
+        """Return where a string should have ended, if the quote at `stop` opens the name of the next field."""
+        text = self.text
+        if not KEY_AHEAD.match(text, stop):
+            return None
+        at = stop
+        while at > start + 1 and text[at - 1].isspace():
+            at -= 1
+        if text[at - 1] in COMMAS:
+            at -= 1
+        elif "\n" not in text[at:stop]:
+            return None
+        while at > start + 1 and text[at - 1].isspace():
+            at -= 1
+        return at if at > start else None
+
+    def _ends(self, at: int, place: Place, *, plain: bool) -> bool:
+        """Tell whether a quote before `at` ends a string. `plain`: no other quote was passed in it."""
+        text = self.text
+        space = _SPACE.match(text, at)
+        assert space is not None
+        ahead = space.end()
+        if ahead >= self.size or self._literal:
+            return True
+        char = text[ahead]
+        if char in CLOSERS:
+            return self._closes(ahead)
+        if char in COMMAS:
+            return self._follows_comma(ahead + 1, place, ascii_comma=char in ",;")
+        if place == "item" and char in COLONS and char != "=":
+            return True
+        if KEY_AHEAD.match(text, ahead) or _COMMENT_END.match(text, at) or _PLUS.match(text, at):
+            return True
+        if place == "item" and (char in "{[" or _QUOTED_ITEM.match(text, ahead)):
+            return True
+        if char == "`" and text.startswith("```", ahead):
+            return True
+        strong = _STRONG_END if place == "value" else _STRONG_ITEM
+        return plain and bool(strong.match(text, ahead + 1))
+
+    def _closes(self, at: int) -> bool:
+        """Tell whether a closing bracket after a quote closes a container: else it belongs to the text."""
+        run = _CLOSE_RUN.match(self.text, at)
+        after = run.end() if run else at + 1
+        if after >= self.size or "\n" in self.text[at:after]:
+            return True
+        char = self.text[after]
+        return char in COMMAS or char in QUOTES or char in OPENERS or '"' not in self.text[after : after + 200].split("\n")[0]
+
+    def _follows_comma(self, at: int, place: Place, *, ascii_comma: bool) -> bool:
+        text = self.text
+        space = _SPACE.match(text, at)
+        assert space is not None
+        ahead = space.end()
+        if ahead >= self.size:
+            return ascii_comma
+        if KEY_AHEAD.match(text, ahead) or _KEY_LIKE.match(text, ahead):
+            return True
+        if text[ahead] in "}]{," or text.startswith(("//", "/*"), ahead):
+            return ascii_comma
+        if place == "value" and _REST_OF_LIST.match(text, ahead):
+            return True
+        if bare := _BARE_KEY.match(text, ahead):
+            return self._bare_style or bare[1] in self._known_names()
+        return place == "item" and ascii_comma and bool(_ITEM_AHEAD.match(text, ahead))
+
+    def _known_names(self) -> set[str]:
+        if self._names is None:
+            self._names = set(re.findall(r'"(\w{1,60})"\s{0,9}:', self.text))
+        return self._names
+
+    def _bare(self, start: int, place: Place) -> Token:
+        """Read a value without quotes: a number, a literal, or words whose opening quote is missing."""
+        text = self.text
+        if plain := _PLAIN.match(text, start):
+            stop = plain.end()
+            if stop >= self.size:
+                kind: Kind = "value" if plain[0][0] in "tfn" else "cut"
+                return Token(kind, plain_value(plain[0]) if kind == "value" else plain[0], start, stop)
+            if _AFTER_PLAIN.match(text, stop) and not (place == "value" and _THOUSANDS.match(text, start)):
+                value = plain_value(plain[0])
+                return Token("value", value, start, stop, value is not None or plain[0] == "null")
+        if place == "value" and (number := _THOUSANDS.match(text, start)):
+            return Token("value", plain_value(number[0].replace(",", "")), start, number.end(), False)
+        stop, skip = self._bare_end(start, place)
+        words = text[start:stop].strip(" \t\r*\\")
+        if stop >= self.size and text[start:].strip():
+            exact = any(word.startswith(words) for word in ("true", "false", "null")) or words == "-"
+            exact = exact or bool(re.fullmatch(r"-?\d+(\.\d*)?([eE][+-]?\d*)?", words))
+            return Token("cut", words, start, self.size, exact)
+        if not re.search(r"\w", words):
+            return Token("junk", words, start, max(stop, start + 1), False, f"{quoted(words)} where a value should be")
+        value = plain_value(words)
+        if value is NOT_A_VALUE:
+            return Token("value", words, start, stop + skip, False, f"where {quoted(words)} starts: it has no quotes")
+        return Token("value", value, start, stop + skip, False)
+
+    def _bare_end(self, start: int, place: Place) -> tuple[int, int]:
+        """Return where words without an opening quote end, and how many characters after them belong to them."""
+        text = self.text
+        for mark in _BARE_STOPS.finditer(text, start):
+            at, char = mark.start(), mark[0]
+            if char in "\"'":
+                if (at > start or char == '"') and self._ends(at + 1, place, plain=False):
+                    return at, 1
+                if (before := self._before_key(start, at)) is not None:
+                    return before, 0
+            elif char in COMMAS:
+                if place == "item" or self._follows_comma(at + 1, place, ascii_comma=char in ",;"):
+                    return at, 0
+            elif char == "\n":
+                ahead = _SPACE.match(text, at)
+                assert ahead is not None
+                if ahead.end() >= self.size or text[ahead.end()] in "}]" or KEY_AHEAD.match(text, ahead.end()):
+                    return at, 0
+            elif self._closes(at):
+                return at, 0
+        return self.size, 0

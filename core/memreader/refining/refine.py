@@ -1,0 +1,99 @@
+"""What is raw in a store, through a reader with a model, and back into the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from memreader.calling import Caller
+from memreader.chunking import render_line
+from memreader.items import TextualMemoryItem
+from memreader.options import Gate
+from memreader.plan import Job
+from memreader.raw import raw_passages
+from memreader.reader import MemReader
+from memreader.records import RawItem, Selection
+from memreader.refining.gating import Gating
+from memreader.refining.report import RefineReport
+from memreader.refining.writing import Writing
+from memreader.stores import Store
+from memreader.types import Message, Progress
+
+CONTEXT = 50
+"""Messages before a window that are looked at for what may be shown with it."""
+
+
+class Refining:
+    """Refines what a store holds raw, through a reader with a model."""
+
+    def __init__(self, store: Store, reader: MemReader) -> None:
+        self._store = store
+        self._reader = reader
+
+    def refine(
+        self,
+        user_id: str,
+        *,
+        caller: Caller,
+        selection: Selection | None = None,
+        ids: Sequence[str] | None = None,
+        limit: int = -1,
+        gates: Sequence[Gate] = (),
+        progress: Progress | None = None,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> Job[RefineReport]:
+        """Return what a model made of a user's raw items; each window is one transaction, so what is done stays done.
+
+        Args:
+            user_id: Whose.
+            caller: Makes the calls.
+            selection: Which items; None for all.
+            ids: Only these of them.
+            limit: At most so many raw items, -1 for all.
+            gates: What the memories that are there are checked for, once each, after that.
+            progress: Called with ("refine", windows done, windows).
+            stopped: When it says so, no further window is begun.
+
+        Raises:
+            ModelRequiredError: There is something to read, and no model.
+        """
+        report = RefineReport()
+        raws = self._store.raw(user_id, selection, ids=ids, limit=limit)
+        if raws:
+            self._reader.checked_mode("fine")
+            yield from self._read(user_id, raws, report, caller, progress, stopped)
+        refined = set(report.refined)
+        report.left.extend(raw.item.id for raw in raws if raw.item.id not in refined)
+        for gate in gates:
+            gating = Gating(self._store, self._reader, user_id, gate, report)
+            yield from gating.job(caller, selection or Selection(), ids, progress=progress, stopped=stopped)
+        return replace(report, usage=caller.usage)
+
+    def _read(
+        self,
+        user_id: str,
+        raws: Sequence[RawItem],
+        report: RefineReport,
+        caller: Caller,
+        progress: Progress | None,
+        stopped: Callable[[], bool],
+    ) -> Job[None]:
+        reader = self._reader
+        passages = raw_passages(raws, options=reader.options, tokenizer=reader.tokenizer, before=self._before)
+        writing = Writing(self._store, reader, user_id, raws, passages, report)
+        yield from reader.distiller.job(passages, caller, writing.take, progress=progress, stopped=stopped)
+
+    def _before(self, item: TextualMemoryItem, position: int) -> list[tuple[str, Message]]:
+        """Return the last messages before a position, as many as a window may repeat."""
+        known = item.metadata
+        if known.user_id is None:
+            return []
+        told = self._store.said_before(known.user_id, known.session_id, position, limit=CONTEXT)
+        room = self._reader.options.window_overlap
+        kept: list[tuple[str, Message]] = []
+        for key, message in reversed(told):
+            room -= self._reader.tokenizer.count(render_line(message))
+            if room < 0:
+                break
+            kept.append((key, message))
+        return kept[::-1]

@@ -1,0 +1,59 @@
+"""What refining did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from memreader.ingest import AddReport
+from memreader.ports import Usage
+from memreader.types import Dropped, Failure
+
+
+@dataclass(frozen=True, slots=True)
+class RefineReport:
+    """What refining did; every list in the order of the conversations."""
+
+    added: list[str] = field(default_factory=list)
+    """Ids of the memories that were made."""
+    existing: list[str] = field(default_factory=list)
+    """Ids of memories that were there already, and rest on more now."""
+    refined: list[str] = field(default_factory=list)
+    """Ids of the raw items that were read to the end."""
+    left: list[str] = field(default_factory=list)
+    """Ids of the raw items that stay raw: the model failed, or they changed meanwhile; see `failures`."""
+    rewritten: list[str] = field(default_factory=list)
+    """Ids of memories that a gate gave other words."""
+    archived: list[str] = field(default_factory=list)
+    """Ids of memories that a gate refused: they are kept, and no longer found; `dropped` says why."""
+    dropped: list[Dropped] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    """Calls and tokens that the model took."""
+
+    def joined(self, other: RefineReport) -> RefineReport:
+        """Return what this and another refining did together; both calls of the same caller, whose usage is a sum."""
+        return RefineReport(
+            [*self.added, *other.added],
+            [*self.existing, *other.existing],
+            [*self.refined, *other.refined],
+            [*self.left, *other.left],
+            [*self.rewritten, *other.rewritten],
+            [*self.archived, *other.archived],
+            [*self.dropped, *other.dropped],
+            [*self.failures, *other.failures],
+            other.usage,
+        )
+
+
+def with_refined(report: AddReport, refined: RefineReport) -> AddReport:
+    """Return what adding did, with what refining did after it."""
+    return replace(
+        report,
+        added=[*report.added, *refined.added],
+        existing=[*report.existing, *refined.existing],
+        refined=refined.refined,
+        left=refined.left,
+        dropped=[*report.dropped, *refined.dropped],
+        failures=[*report.failures, *refined.failures],
+        usage=report.usage + refined.usage,
+    )

@@ -1,0 +1,146 @@
+"""What a model read in raw items, into the store: each window with its links in one transaction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from memreader.embedding import embed_texts
+from memreader.extract.fine import Found, PassageReading
+from memreader.extract.passage import Passage
+from memreader.extract.same import SameFacts
+from memreader.raw import refined_item
+from memreader.reader import MemReader
+from memreader.recall import term_counts
+from memreader.records import Batch, ItemRecord, RawItem
+from memreader.refining.report import RefineReport
+from memreader.reindexing import facts_of
+from memreader.stores import Store
+from memreader.types import Failure
+
+
+class Writing:
+    """Writes the readings of one refining, in order."""
+
+    def __init__(
+        self,
+        store: Store,
+        reader: MemReader,
+        user_id: str,
+        raws: Sequence[RawItem],
+        passages: Sequence[Passage],
+        report: RefineReport,
+    ) -> None:
+        self._store = store
+        self._reader = reader
+        self._user_id = user_id
+        self._raws = {raw.item.id: raw.item for raw in raws}
+        self._report = report
+        self._embedder = facts_of(reader.embedder).embedder
+        self._same = SameFacts()
+        self._ids: list[str] = []
+        """Of the memories made so far, by their number."""
+        self._group = -1
+        self._to_read = Counter(name for passage in passages for line in passage.fresh for name in line.made_from)
+        """Lines of each raw item that have yet to be read and written."""
+
+    def take(self, _place: int, reading: PassageReading) -> None:
+        """Write what a passage gave, or report why it gave nothing."""
+        report, passage = self._report, reading.passage
+        if passage.group != self._group:
+            self._group, self._same, self._ids = passage.group, SameFacts(), []
+        if reading.failure is not None:
+            report.failures.append(replace(reading.failure, locator=self._locator(passage)))
+        report.dropped.extend(reading.dropped)
+        if len(reading.unread) == len(passage.fresh) and not reading.found:
+            return
+        new, repeats, dropped = self._same.sort(reading)
+        report.dropped.extend(dropped)
+        self._write(reading, new, repeats)
+
+    def _write(self, reading: PassageReading, new: list[Found], repeats: list[tuple[int, Found]]) -> None:
+        report = self._report
+        unread = {id(line) for line in reading.unread}
+        read = Counter(name for line in reading.passage.fresh if id(line) not in unread for name in line.made_from)
+        base = {name: self._raws[name].metadata.version for line in reading.passage.fresh for name in line.made_from}
+        refined = tuple(name for name in base if self._to_read[name] == read[name])
+        records, failed = self._records(new, repeats)
+        options = self._reader.options
+        batch = Batch(
+            self._user_id,
+            items=tuple(records),
+            embedder=self._embedder,
+            base=base,
+            refined=() if failed else refined,
+            archives=not (options.keep_raw and options.keep_turns),
+        )
+        written = self._store.write(batch)
+        if base and set(base) <= set(written.conflicts):
+            where = self._locator(reading.passage)
+            reason = "it was changed, deleted or refined by others while the model read it; nothing of it was written"
+            report.failures.append(Failure("ChangedMeanwhile", reason, where))
+            return
+        for name, count in read.items():
+            self._to_read[name] -= count
+        report.refined.extend(batch.refined)
+        fresh = set(written.replaced)
+        report.added.extend(item_id for item_id in written.added if item_id not in fresh)
+        report.existing.extend([*written.existing, *(item_id for item_id in written.added if item_id in fresh)])
+
+    def _records(self, new: list[Found], repeats: list[tuple[int, Found]]) -> tuple[list[ItemRecord], bool]:
+        """Return what is to be written for a passage, and whether a memory could not be embedded."""
+        first = len(self._ids)
+        self._ids += [refined_item(found.candidate, self._raws).id for found in new]
+        mine: dict[int, Found] = dict(enumerate(new, start=first))
+        more: dict[int, Found] = {}
+        for number, found in repeats:
+            if number < first and number not in mine and self._store.fetch(self._user_id, [self._ids[number]])[0]:
+                more[number] = more[number].joined(found) if number in more else found
+            else:
+                # Of this passage, or of one before that could not be written.
+                mine[number] = mine[number].joined(found) if number in mine else found
+        items = [
+            refined_item(found.candidate, self._raws).model_copy(update={"id": self._ids[number]})
+            for number, found in mine.items()
+        ]
+        embedded = embed_texts(self._reader.embedder, [item.memory for item in items])
+        self._report.failures.extend(embedded.as_failures([item.id for item in items]))
+        records = [
+            ItemRecord(
+                item,
+                embedded.vectors[place],
+                term_counts(item.memory),
+                found.candidate.source_keys,
+                relations=found.candidate.relations,
+            )
+            for place, (item, found) in enumerate(zip(items, mine.values(), strict=True))
+            if place not in embedded.failures
+        ]
+        for number, found in more.items():
+            records += self._more_sources(self._ids[number], found)
+        return records, bool(embedded.failures)
+
+    def _more_sources(self, item_id: str, found: Found) -> list[ItemRecord]:
+        """Return a memory that was written before with what its repetition rests on, too; [] if that is nothing new."""
+        (item,) = self._store.fetch(self._user_id, [item_id])
+        if item is None:
+            return []
+        other = refined_item(found.candidate, self._raws).metadata
+        known = item.metadata
+        update: dict[str, list[Any]] = {
+            "sources": list(dict.fromkeys((*known.sources, *other.sources))),
+            "entities": list(dict.fromkeys((*known.entities, *other.entities))),
+            "evolve_from": list(dict.fromkeys((*known.evolve_from, *other.evolve_from))),
+        }
+        if all(len(value) == len(getattr(known, name)) for name, value in update.items()):
+            return []
+        grown = item.model_copy(update={"metadata": known.model_copy(update=update)})
+        keys = found.candidate.source_keys
+        return [ItemRecord(grown, None, term_counts(item.memory), keys, base_version=known.version)]
+
+    def _locator(self, passage: Passage) -> str:
+        name = next((name for line in passage.fresh for name in line.made_from), None)
+        session = self._raws[name].metadata.session_id if name is not None else None
+        return f"{session}: {passage.locator}" if session else passage.locator

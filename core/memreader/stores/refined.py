@@ -1,0 +1,120 @@
+"""Raw items, and the items that a model made of them: which are still to be read, and links both ways."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from memreader.records import Batch, Selection
+from memreader.stores.changes import ChangeNumbers
+from memreader.stores.rows import bound
+from memreader.stores.selecting import LARGEST, condition_of
+from memreader.types import READABLE_FLAGS, Message
+
+REFINED = "refined"
+"""Reading key in the ledger of a raw item (as source key `i:` and its id) that was read and gave nothing."""
+_IS_RAW = (
+    "items.status = 'activated' AND json_extract(items.metadata, '$.is_fast') AND NOT EXISTS (SELECT 1 FROM ledger "
+    f"WHERE user_id = items.user_id AND source_key = 'i:' || item_id AND reading_key = '{REFINED}')"
+)
+
+Row = tuple[str, str, str]
+"""item_id, memory, metadata."""
+
+
+def raw_rows(
+    db: sqlite3.Connection, user_id: str, selection: Selection, *, ids: Sequence[str] | None, limit: int
+) -> list[tuple[Row, dict[str, int | None]]]:
+    """Return the rows of the raw items with their source keys and the positions of these; see `ItemStore.raw`."""
+    found: list[tuple[Row, dict[str, int | None]]] = []
+    for key, *row in _rows(db, user_id, selection, ids, limit):
+        query = (
+            "SELECT item_sources.source_key, position FROM item_sources LEFT JOIN messages ON messages.user_id = ? "
+            "AND messages.source_key = item_sources.source_key WHERE item = ?"
+        )
+        found.append(((row[0], row[1], row[2]), dict(db.execute(query, (user_id, key)).fetchall())))
+    return found
+
+
+def _rows(
+    db: sqlite3.Connection, user_id: str, selection: Selection, ids: Sequence[str] | None, limit: int
+) -> Iterator[tuple[Any, ...]]:
+    condition, values = condition_of(user_id, selection)
+    query = f"SELECT items.id, item_id, memory, metadata FROM items WHERE {condition} AND {_IS_RAW}"
+    if ids is None:
+        yield from db.execute(f"{query} ORDER BY items.id LIMIT ?", (*values, min(limit, LARGEST))).fetchall()
+        return
+    left = len(ids) if limit < 0 else limit
+    for item_id in dict.fromkeys(ids):
+        row = db.execute(f"{query} AND item_id = ?", (*values, bound(item_id))).fetchone() if left else None
+        if row is not None:
+            left -= 1
+            yield row
+
+
+def messages_before(
+    db: sqlite3.Connection, user_id: str, session_id: str | None, position: int, *, limit: int
+) -> list[tuple[str, Message]]:
+    """Return the last readable messages of a session before a position, oldest first; see `ItemStore.said_before`."""
+    query = (
+        "SELECT source_key, role, content, position, name, chat_time, time_inferred, message_id, flags FROM messages "
+        "WHERE user_id = ? AND session_id = ? AND position < ? AND NOT deleted ORDER BY position DESC"
+    )
+    found: list[tuple[str, Message]] = []
+    for key, role, content, index, name, time, inferred, message_id, flags in db.execute(
+        query, (user_id, session_id or "", position)
+    ):
+        if len(found) == limit:
+            break
+        if frozenset(json.loads(flags)) <= READABLE_FLAGS and content.strip():
+            message = Message(role, content, index, name, time, time_inferred=bool(inferred), message_id=message_id)
+            found.append((key, message))
+    return found[::-1]
+
+
+def still_raw(db: sqlite3.Connection, user_id: str, base: Mapping[str, int]) -> bool:
+    """Return whether every item of a batch's base is there in that version, and unread by any model."""
+    version_of = "coalesce(json_extract(metadata, '$.version'), 1)"
+    query = f"SELECT {version_of} FROM items WHERE user_id = ? AND item_id = ? AND {_IS_RAW}"
+    return all(
+        (row := db.execute(query, (user_id, bound(item_id))).fetchone()) is not None and row[0] == version
+        for item_id, version in base.items()
+    )
+
+
+def link_refined(db: sqlite3.Connection, batch: Batch, numbers: ChangeNumbers) -> None:
+    """Link the base of a batch to what was made of it, and take from those that are read completely that they are raw.
+
+    That makes no version of theirs: their words are what they were.
+    """
+    made: dict[str, list[str]] = {item_id: [] for item_id in batch.base}
+    for record in batch.items:
+        for item_id in record.item.metadata.evolve_from:
+            made.setdefault(item_id, []).append(record.item.id)
+    for item_id, children in made.items():
+        query = "SELECT id, metadata FROM items WHERE user_id = ? AND item_id = ?"
+        row = db.execute(query, (batch.user_id, item_id)).fetchone()
+        if row is None:
+            continue  # One that isn't in the base and has gone.
+        key, metadata = row[0], json.loads(row[1])
+        links = list(dict.fromkeys([*metadata.get("evolve_to", ()), *children]))
+        is_read = item_id in batch.refined or (links and unmark_refined(db, batch.user_id, item_id))
+        if links:
+            metadata["evolve_to"] = links
+            if is_read:
+                metadata.pop("is_fast", None)
+            if is_read and batch.archives:
+                metadata["status"] = "archived"
+                db.execute("UPDATE items SET status = 'archived', seq = ? WHERE id = ?", (numbers.next(), key))
+            text = json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
+            db.execute("UPDATE items SET metadata = ? WHERE id = ?", (text, key))
+        elif is_read:
+            db.execute("INSERT OR IGNORE INTO ledger VALUES (?, ?, ?)", (batch.user_id, f"i:{item_id}", REFINED))
+
+
+def unmark_refined(db: sqlite3.Connection, user_id: str, item_id: str) -> bool:
+    """Forget that an item was read and gave nothing; return whether that was known."""
+    query = "DELETE FROM ledger WHERE user_id = ? AND source_key = ? AND reading_key = ?"
+    return db.execute(query, (user_id, f"i:{item_id}", REFINED)).rowcount > 0
