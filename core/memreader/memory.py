@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
@@ -15,20 +15,22 @@ from typing import Any, Literal, Unpack
 
 from memreader.admin import Admin
 from memreader.archive import FILENAME, write_dump
+from memreader.checks import OnConflict, check_page, check_size, id_list
+from memreader.distill import ModelSettings
 from memreader.embedding import MiniLMEmbedder
 from memreader.errors import StoreClosedError
 from memreader.filters import parse_filter
 from memreader.finding import find
 from memreader.forksafe import Guard
 from memreader.identity import file_name
-from memreader.ingest import AddReport, Ingest, OnConflict, check_size
+from memreader.ingest import AddReport, Ingest
 from memreader.items import TextualMemoryItem
 from memreader.options import Gate, ReadOptions, Unit
 from memreader.parsing import ParseLimits
 from memreader.patching import Patch
 from memreader.plan import Job, awaiting, blocking
 from memreader.ports import Embedder, GraphStore, Tokenizer
-from memreader.reader import DataType, MemReader, Mode, ModelSettings
+from memreader.reader import DataType, MemReader, Mode
 from memreader.reading import Labels, info_of, tag_list
 from memreader.recall import RecallOptions, check_search, render_context
 from memreader.records import Deleted, DeleteReport, Selection, Version
@@ -611,21 +613,3 @@ class Memory:
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosedError
-
-
-def check_page(limit: int | None, offset: int) -> None:
-    """Raise what an impossible page deserves: TypeError or ValueError."""
-    for name, value in (("limit", 0 if limit is None else limit), ("offset", offset)):
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise TypeError(f"{name} must be a whole number, got {value!r}")
-        if value < 0:
-            raise ValueError(f"{name} must not be negative, got {value}")
-
-
-def id_list(ids: str | Sequence[str]) -> list[str]:
-    """Return ids as a list; one alone is one id, not its letters."""
-    if isinstance(ids, str):
-        return [ids]
-    if not isinstance(ids, Iterable):
-        raise TypeError(f"ids are texts, or a list of them, got {type(ids).__name__}")
-    return list(ids)

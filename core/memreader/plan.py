@@ -15,13 +15,13 @@ from __future__ import annotations
 import asyncio
 import functools
 import queue
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
+from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar, cast
 
 from memreader.calling import Answer, Caller, ModelFailure, Models, Prompt
@@ -75,7 +75,7 @@ class Wave(Generic[T]):
         self._plans = enumerate(iter(plans))
         self._calls: deque[tuple[_Running, int, Prompt]] = deque()
         self._done: deque[tuple[int, T]] = deque()
-        self._under_way = 0
+        self._under_way = self._open = 0
         self._exhausted = False
 
     def starting(self) -> Iterator[tuple[_Running, int, Prompt]]:
@@ -90,11 +90,16 @@ class Wave(Generic[T]):
             if not self._calls:
                 return
             self._under_way += 1
+            self._open += 1
             yield self._calls.popleft()
+
+    def ended(self) -> None:
+        """Make room for another call: one has ended. Its answer may be taken later, so that no call waits for that."""
+        self._under_way -= 1
 
     def answered(self, running: _Running, number: int, answer: Answer) -> None:
         """Take an answer, and let the plan go on when it was the last one that it waits for."""
-        self._under_way -= 1
+        self._open -= 1
         running.answers[number] = answer
         running.missing -= 1
         if not running.missing and not self.stopped:
@@ -104,7 +109,7 @@ class Wave(Generic[T]):
         """Yield what has finished since; None when nothing more will."""
         while self._done:
             yield self._done.popleft()
-        if self._exhausted and not (self._calls or self._under_way):
+        if self._exhausted and not (self._calls or self._open):
             yield None
 
     def _advance(self, place: int, plan: Plan[T], answers: list[Answer] | None) -> None:
@@ -149,19 +154,29 @@ class _Threads:
             self.out.put(done)
 
     def _answer(self, running: _Running, number: int, prompt: Prompt) -> None:
-        fine = False
-        try:
+        with _HandedTo(self.out):
             answer = self.wave.caller.call(prompt)
+            with self.lock:
+                self.wave.ended()
+                self._go_on()
             with self.lock:
                 self.wave.answered(running, number, answer)
                 self._go_on()
-            fine = True
-        except (KeyboardInterrupt, SystemExit) as error:  # for the driver, whose thread is the one to end
+
+
+@dataclass(frozen=True, slots=True)
+class _HandedTo:
+    """Hands whatever ends a thread to the one that waits for its work, whose place it is to raise it."""
+
+    out: queue.SimpleQueue[Any]
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> bool:
+        if error is not None:
             self.out.put(error)
-            fine = True
-        finally:
-            if not fine:
-                self.out.put(sys.exc_info()[1])
+        return True
 
 
 class _Tasks:
@@ -198,6 +213,9 @@ class _Tasks:
 
     async def _answer(self, running: _Running, number: int, prompt: Prompt) -> None:
         answer = await self.wave.caller.acall(prompt)
+        self.wave.ended()
+        self.start()
+        await asyncio.sleep(0)  # The calls that were begun get on their way before this answer is looked at.
         self.wave.answered(running, number, answer)
         self.start()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 from collections import Counter, defaultdict
@@ -10,28 +9,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, Unpack
 
-from memreader.calling import Models
-from memreader.distill import Distiller
+from memreader.checks import check_files, checked_info
+from memreader.distill import ModelSettings, distiller_of
 from memreader.embedding import MiniLMEmbedder, checked_embedder, embed_texts
-from memreader.errors import InputError, ModelRequiredError
-from memreader.extract.fine import FineOptions, PassageReading
+from memreader.errors import ModelRequiredError
+from memreader.extract.fine import PassageReading
 from memreader.extract.passage import raw_candidate
 from memreader.extract.same import merged
 from memreader.items import TextualMemoryItem
 from memreader.normalize import normalize
 from memreader.normalize.time import parse_time, zone_of
-from memreader.options import ModelOptions, ReadOptions, Unit
+from memreader.options import ReadOptions, Unit
 from memreader.parsing import ParseLimits
 from memreader.plan import Job, awaiting, blocking
-from memreader.ports import ChatModel, Embedder, Tokenizer, Usage
-from memreader.prompts import Prompts, PromptTexts
+from memreader.ports import Embedder, Tokenizer, Usage
 from memreader.raw import raw_passages, refined_item
 from memreader.reading import InputReading, Labels, Tools, make_items, read_input, tag_list
 from memreader.records import RawItem
 from memreader.tokenizing import load_tokenizer
-from memreader.types import Conversation, Dropped, Failure, FileInput, Input, Message, Progress
+from memreader.types import Conversation, Dropped, Failure, Input, Message, Progress
 
 logger = logging.getLogger(__name__)
 
@@ -55,40 +53,6 @@ class ReadReport:
     def items(self) -> list[TextualMemoryItem]:
         """All items in one list, in order."""
         return [item for group in self.groups for item in group]
-
-
-class ModelSettings(TypedDict, total=False):
-    """The language models of a reader, and how they are asked; see `MemReader`."""
-
-    llm: ChatModel | None
-    general_llm: ChatModel | None
-    preference_llm: ChatModel | None
-    image_llm: ChatModel | None
-    document_llm: ChatModel | None
-    prompts: PromptTexts | None
-    instructions: str
-    model_options: ModelOptions | None
-
-
-def distiller_of(settings: ModelSettings, options: ReadOptions) -> Distiller:
-    """Return what reads with the models of the settings.
-
-    Raises:
-        TypeError: There is no such setting.
-    """
-    unknown = set(settings) - set(ModelSettings.__annotations__)
-    if unknown:
-        known = ", ".join(ModelSettings.__annotations__)
-        raise TypeError(f"unexpected argument {sorted(unknown)[0]!r}. Settings of models are: {known}")
-    models = Models(
-        settings.get("llm"),
-        settings.get("general_llm"),
-        settings.get("preference_llm"),
-        settings.get("image_llm"),
-        settings.get("document_llm"),
-    )
-    fine = FineOptions(Prompts(settings.get("prompts")), settings.get("instructions") or "", options.prompt)
-    return Distiller(models, fine, settings.get("model_options") or ModelOptions(), options.gates, options.carry)
 
 
 class MemReader:
@@ -393,33 +357,3 @@ def _steps(progress: Progress | None, items: Sequence[TextualMemoryItem]) -> Cal
         progress("embed", done, len(items))
 
     return step
-
-
-def check_files(inputs: Sequence[Input], root: Path | None) -> None:
-    """Raise if a file is missing, or if one named below `root` leads out of it; nothing is opened."""
-    for entry in inputs:
-        if not isinstance(entry, FileInput) or entry.path is None:
-            continue
-        if not os.path.lexists(entry.path):
-            raise FileNotFoundError(errno.ENOENT, "no such file", str(entry.path))
-        inside = root is not None and entry.path.absolute().is_relative_to(root.absolute())
-        if root is not None and inside and not entry.path.resolve().is_relative_to(root.resolve()):
-            raise InputError(f"{entry.name!r} leads out of files_root", locator=entry.locator)
-
-
-def checked_info(info: Mapping[str, Any] | None) -> Labels:
-    """Return the labels that the seed's `info` holds; the mapping is not changed.
-
-    Raises:
-        ValueError: It is no mapping, or lacks a non-empty `user_id` or `session_id`; the missing ones are named.
-    """
-    if not isinstance(info, Mapping):
-        raise ValueError(f"info must be a dict with user_id and session_id, got {type(info).__name__}")
-    missing = [
-        name for name in ("user_id", "session_id") if not isinstance(info.get(name), str) or not info[name].strip()
-    ]
-    if missing:
-        raise ValueError(f"info lacks a non-empty string for: {', '.join(missing)}")
-    known = ("user_id", "session_id", "agent_id", "custom_tags")
-    extra = {key: value for key, value in info.items() if key not in known}
-    return Labels(info["user_id"], info["session_id"], info.get("agent_id"), extra, tag_list(info.get("custom_tags")))

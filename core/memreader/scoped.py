@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memreader.archive import FILENAME
-from memreader.ingest import AddReport, OnConflict
+from memreader.checks import OnConflict
+from memreader.ingest import AddReport
 from memreader.items import TextualMemoryItem
 from memreader.options import Gate
 from memreader.patching import Patch

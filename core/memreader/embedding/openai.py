@@ -32,10 +32,7 @@ _BLANK = "."
 """Stands for a text without a letter: endpoints refuse an empty one."""
 _REFUSED = frozenset({400, 413, 422})
 _LENGTH = re.compile(r"too (long|large)|length|tokens|maximum|exceed", re.I)
-_WISHES = {
-    "dimensions": re.compile("dimension|matryoshka", re.I),
-    "encoding_format": re.compile("encoding.?format", re.I),
-}
+_DIMENSION = re.compile("dimension|matryoshka", re.I)
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
@@ -126,9 +123,7 @@ class OpenAIEmbedder:
         self._guard = Guard()
         self._dimension = dimension
         self._batch_size = batch_size
-        self._wishes: dict[str, Any] = {"encoding_format": "float"}
-        if dimension is not None:
-            self._wishes["dimensions"] = dimension
+        self._shortened: dict[str, Any] = {} if dimension is None else {"dimensions": dimension}
 
     def __repr__(self) -> str:
         return f"OpenAIEmbedder({self._model!r} at {self._endpoint.where})"
@@ -254,20 +249,19 @@ class OpenAIEmbedder:
         """Return the answer, or the refusal of these texts, after as many tries as it takes and may have."""
         from tenacity import Retrying
 
-        wishes = self._wishes
+        shortened = self._shortened
         while True:
-            body = {"model": self._model, "input": texts, **wishes}
-            value = Retrying(**policy(self._patience))(self._attempt, body)
+            body = {"model": self._model, "input": texts, "encoding_format": "float", **shortened}
+            value: dict[str, Any] | _Refusal | Exception = Retrying(**policy(self._patience))(self._attempt, body)
             if isinstance(value, Exception):
                 raise value
-            unwanted = _unwanted(value.error, wishes) if isinstance(value, _Refusal) else None
-            if unwanted is None:
-                break
-            wishes = {name: wish for name, wish in wishes.items() if name != unwanted}
-        if not isinstance(value, _Refusal):
-            self._wishes = wishes
-        answer: dict[str, Any] | _Refusal = value
-        return answer
+            if not isinstance(value, _Refusal):
+                # Only now: that it was answered shows what the refusal was about.
+                self._shortened = shortened
+                return value
+            if not (shortened and _DIMENSION.search(f"{value.error.param} {value.error.detail}")):
+                return value
+            shortened = {}
 
     def _attempt(self, body: Mapping[str, Any]) -> dict[str, Any] | _Refusal | Exception:
         try:
@@ -289,14 +283,6 @@ class OpenAIEmbedder:
                 raise DimensionMismatchError(expected=1, got=0)
             self._dimension = expected
         return vectors
-
-
-def _unwanted(error: EndpointError, wishes: Mapping[str, Any]) -> str | None:
-    """Return the wish that a refusal is about."""
-    for name in wishes:
-        if error.param == name or (error.param is None and _WISHES[name].search(error.detail)):
-            return name
-    return None
 
 
 def _rows_of(answer: Mapping[str, Any], where: str) -> Vectors:

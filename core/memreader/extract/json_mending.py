@@ -82,9 +82,7 @@ class Mender:
         literal: Take the text for JSON whose end is missing, and leave off where it isn't.
     """
 
-    def __init__(
-        self, text: str, decoder: json.JSONDecoder, *, truncated: bool = False, literal: bool = False
-    ) -> None:
+    def __init__(self, text: str, decoder: json.JSONDecoder, *, truncated: bool = False, literal: bool = False) -> None:
         self.text = text
         self.truncated = truncated
         self._literal = literal
@@ -426,7 +424,7 @@ class Mender:
         wanted = ["[" if isinstance(frame.container, list) else "{" for frame in reversed(self._frames)]
         if [CLOSERS[token.value[place]] for place in places] != wanted:
             return None
-        words = re.sub(r"[\"\\]{0,2}\s*\Z", "", token.value[: places[0]])
+        words = token.value[: places[0]].rstrip().rstrip('"\\')
         if words.count("{") > words.count("}") or words.count("[") > words.count("]"):
             # They may be the string's own: a guess either way, so it isn't kept, and not called a plain cut.
             self._exact = False

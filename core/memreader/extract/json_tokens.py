@@ -21,7 +21,7 @@ Kind: TypeAlias = Literal["open", "close", "comma", "key", "value", "cut", "junk
 
 QUOTES = {
     '"': '"', "'": "'", "`": "`", "\u201c": "\u201d\u201c\"", "\u201d": "\u201d\"", "\u2018": "\u2019\u2018'",
-    "\u300c": "\u300d", "\u300e": "\u300f", "\uff02": "\uff02",
+    "\u201e": "\u201c\u201d\"", "\u300c": "\u300d", "\u300e": "\u300f", "\uff02": "\uff02",
 }  # fmt: skip
 """What may close a string, by what opened it."""
 OPENERS = {"{": "{", "[": "[", "\uff5b": "{", "\uff3b": "[", "\u3010": "[", "(": "["}
@@ -30,10 +30,11 @@ CLOSERS = {"}": "{", "]": "[", "\uff5d": "{", "\uff3d": "[", "\u3011": "[", ")":
 COMMAS = ",;\uff0c\uff1b\u3001"
 COLONS = ":\uff1a="
 
-_Q = "\"'`\u201c\u201d\u2018\u2019\u300c\u300d\u300e\u300f\uff02"
+_Q = "\"'`\u201c\u201d\u201e\u2018\u2019\u300c\u300d\u300e\u300f\uff02"
 _BLANK = re.compile(r"[\s\ufeff\u200b-\u200f\u2060\u00ad]+")
 _NEAR = r"[\s\ufeff\u200b-\u200f\u2060]{0,99}"
-_SPACE = re.compile(_NEAR)
+_SPACE = re.compile(r"(?:[\s\ufeff\u200b-\u200f\u2060]+|\\[nrt](?=[\s\"}\]\\]))*")
+_NEAR_SPACE = re.compile(_NEAR)
 _NAME = rf"[^{_Q}\n\\:\uff1a,{{}}\[\]]{{1,60}}"
 KEY_AHEAD = re.compile(rf"[*_\-\u2022 ]{{0,4}}(?:[{_Q}]{_NAME}[{_Q}][*_]*{_NEAR}[{COLONS}])")
 """A quoted name and a colon."""
@@ -49,13 +50,13 @@ _CLOSE_RUN = re.compile(r"[}\]\uff5d\uff3d\s]{1,99}")
 _STRONG_END = re.compile(rf"{_NEAR}(?:,{_NEAR}[{_Q}]{_NAME}[{_Q}]{_NEAR}[:\uff1a]|[}}\]]{_NEAR}(?:[,}}\]]|\Z))")
 _STRONG_ITEM = re.compile(rf"{_NEAR}(?:,{_NEAR}[{_Q}]|\]{_NEAR}[,}}\]])")
 _COMMENT_END = re.compile(r"[ \t]*(?://|#)[^\"\n]{0,200}(?:\n|\Z)|\s{0,99}/\*[^*\n]{0,200}\*/")
-_COLON = re.compile(rf"[*_]*{_NEAR}(?:=>|[{COLONS}])")
+_COLON = re.compile(rf"[*_]*{_NEAR}(?:=>|[{COLONS}]{{1,2}})")
 _VALUE_AHEAD = re.compile(rf"{_NEAR}(?:\w{{0,2}}{_NEAR})?[{_Q}\[{{\d\-]|{_NEAR}(?:true|false|null|None|True|False)\b")
 _REST_OF_NAME = re.compile(rf"([\w \-]{{1,40}})[{_Q}]{_NEAR}[:\uff1a]")
 _NOT_A_NAME = re.compile(rf"{_NEAR}[}}\],{{\[:]")
 _PLUS = re.compile(rf"{_NEAR}\+{_NEAR}(?=[\"'`])")
 _PREFIX = re.compile(
-    rf"[^\W\d]{{1,2}}(?=[\"'])|[^\s\d{_Q},:\uff1a=\[\]{{}}]{{1,2}}{_NEAR}(?=[{{\[]{_NEAR}[{_Q}{{\[]|\"[^:\"]{{0,200}}\"{_NEAR}[,\]}}])"
+    rf"[^\W\d]{{1,2}}(?=[\"'][^\s:,}}\]])|[^\s\d{_Q},:\uff1a=\[\]{{}}]{{1,2}}{_NEAR}(?=[{{\[]{_NEAR}[{_Q}{{\[]|\"[^:\"]{{0,200}}\"{_NEAR}[,\]}}])"
     rf"|[\"']{_NEAR}(?=[{{\[]{_NEAR}\")"
 )
 """What stands before a value and isn't part of it: Python's r and b, a stray character."""
@@ -171,7 +172,9 @@ class Lexer:
             stop += 2 if text[stop] == "\\" else 1
         if stop >= self.size or (stop < limit and not text[stop + 1 : stop + 100].strip() and stop + 100 > self.size):
             if text[start] != '"' and self._last_quote > start:
-                return Token("junk", text[start], start, start + 1, False, f"{quoted(text[start])} where a name should be")
+                return Token(
+                    "junk", text[start], start, start + 1, False, f"{quoted(text[start])} where a name should be"
+                )
             return Token("cut", text[start + 1 :], start, self.size, text[start] == '"')
         if text[start] != '"' and self._last_quote > start and stop >= limit or _NOT_A_NAME.match(text, start + 1):
             return Token("junk", text[start], start, start + 1, False, f"{quoted(text[start])} where a name should be")
@@ -184,7 +187,9 @@ class Lexer:
         name, exact, _ = self._content(inside, text[start] == '"' and text[stop] == '"')
         name = name if exact else name.replace("\\", "")
         if colon := _COLON.match(text, stop + 1):
-            return Token("key", name, start, colon.end(), exact and text[colon.end() - 1] == ":" and "*" not in colon[0])
+            return Token(
+                "key", name, start, colon.end(), exact and text[colon.end() - 1] == ":" and "*" not in colon[0]
+            )
         if rest := _REST_OF_NAME.match(text, stop + 1):
             return Token("key", name + rest[1], start, rest.end(), False)
         if _VALUE_AHEAD.match(text, stop + 1) and len(inside) <= 60:
@@ -199,7 +204,9 @@ class Lexer:
         text = self.text
         if (plain := _PLAIN.match(text, start)) and _AFTER_PLAIN.match(text, plain.end()):
             return Token("value", plain_value(plain[0]), start, plain.end())
-        match = re.compile(rf"([^{_Q}\n:\uff1a,{{}}\[\]]{{1,60}}?)[{_Q}*_]{{0,3}}{_NEAR}(?:=>|[{COLONS}])").match(text, start)
+        match = re.compile(rf"([^{_Q}\n:\uff1a,{{}}\[\]]{{1,60}}?)[{_Q}*_]{{0,3}}{_NEAR}(?:=>|[{COLONS}])").match(
+            text, start
+        )
         if match:
             return Token("key", match[1].strip(" *_"), start, match.end(), False)
         word = re.compile(r"[^\W_]{1,60}|.", re.DOTALL).match(text, start)
@@ -254,7 +261,9 @@ class Lexer:
                 return Token("value", value, start, stop + 1, exact and not inner, lost)
             if (cut := self._before_key(start, stop)) is not None:
                 value = self._content(text[start + 1 : cut], False)[0]
-                return Token("value", value, start, cut, False, f"where {quoted(value)} ends: its closing quote is missing")
+                return Token(
+                    "value", value, start, cut, False, f"where {quoted(value)} ends: its closing quote is missing"
+                )
             inner += 1
         if inner or quote != '"':
             self._endless[place, quote] = min(self._endless.get((place, quote), start), start)
@@ -319,7 +328,12 @@ class Lexer:
         if after >= self.size or "\n" in self.text[at:after]:
             return True
         char = self.text[after]
-        return char in COMMAS or char in QUOTES or char in OPENERS or '"' not in self.text[after : after + 200].split("\n")[0]
+        return (
+            char in COMMAS
+            or char in QUOTES
+            or char in OPENERS
+            or '"' not in self.text[after : after + 200].split("\n")[0]
+        )
 
     def _follows_comma(self, at: int, place: Place, *, ascii_comma: bool) -> bool:
         text = self.text
@@ -383,7 +397,7 @@ class Lexer:
                 if place == "item" or self._follows_comma(at + 1, place, ascii_comma=char in ",;"):
                     return at, 0
             elif char == "\n":
-                ahead = _SPACE.match(text, at)
+                ahead = _NEAR_SPACE.match(text, at)
                 assert ahead is not None
                 if ahead.end() >= self.size or text[ahead.end()] in "}]" or KEY_AHEAD.match(text, ahead.end()):
                     return at, 0

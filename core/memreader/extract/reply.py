@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from memreader.extract.json_mending import Mended, Mender, TooDeepError
@@ -19,14 +19,15 @@ MAX_CHARACTERS = 8 * 2**20
 _MOST_TRIES = 200
 """Brackets that are tried as the start of a value, after those that no value can start with."""
 
-_Q = "\"'`\u201c\u201d\u2018\u300c\u300e\uff02"
+_Q = "\"'`\u201c\u201d\u201e\u2018\u300c\u300e\uff02"
 _EDGES = "\ufeff\u200b\u200c\u200d\u200e\u200f\u2060 \t\r\n\f\v"
 _THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_THINKING = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t>]{0,20}(?:`{3,}|~{3,})[ \t]*(\w*)[ \t]*$", re.MULTILINE)
 _OPENER = re.compile(r"[{\[\uff5b\uff3b\u3010]")
 _NEAR = r"[\s\ufeff\u200b\u2060]{0,99}"
 _STARTS_OBJECT = re.compile(
-    rf"[{{\uff5b](?:{_NEAR}(?:(?:[*_\-\u2022]{{1,3}}[ \t]{{0,9}})?[{_Q}{{}}\uff5d\[,]|//|/\*|\#|\\[\"n]|\Z)"
+    rf"[{{\uff5b](?:{_NEAR}(?:(?:[*_\-\u2022]{{1,3}}[ \t]{{0,9}})?[{_Q}{{}}\uff5d\[,]|[bBuUrR]['\"]|//|/\*|\#|\\[\"n]|\Z)"
     rf"|{_NEAR}[^\W\d][\w\-]{{0,60}}[\"'*]?{_NEAR}[:\uff1a]|{_NEAR}&quot;|{_NEAR}\.\.\.)"
 )
 _STARTS_LIST = re.compile(
@@ -39,6 +40,8 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _JOINT = re.compile(rf"[\s{COMMAS}]*")
 _ALONE_BEFORE = re.compile(r"(?:^|\n|[:\uff1a=>`(])[ \t]*\Z")
 _ALONE_AFTER = re.compile(r"[ \t.;)]*(?:\n|\Z|</|```)")
+_LAST_COMMA = re.compile(r",[ \n\r\t]*[}\]]")
+_MOST_REST = 64
 _CUT_REST = re.compile(r"\s*(?:[a-zA-Z]{0,8}|[-+.\deE]{0,40}|\\(?:u[0-9a-fA-F]{0,3})?)\s*")
 _FENCE_TAIL = re.compile(r"\s{0,50}(?:`{3,}|~{3,})\s{0,50}\Z")
 _FIRST_NAME = re.compile(r"[\"'][\w \-]{1,60}[\"']\s{0,9}:")
@@ -86,9 +89,7 @@ class _Reading:
     def __post_init__(self) -> None:
         # A hook for integers would cost more than all the rest: only texts that need it get it.
         parse_int = self._integer if self.has_long_numbers else None
-        self.decoder = json.JSONDecoder(
-            parse_constant=self._constant, parse_int=parse_int, parse_float=self._decimal
-        )
+        self.decoder = json.JSONDecoder(parse_constant=self._constant, parse_int=parse_int, parse_float=self._decimal)
 
     def _constant(self, name: str) -> None:
         self.lost.append(f"{name}, read as null")
@@ -164,6 +165,10 @@ def _parse(text: str, reading: _Reading, *, nested: int) -> ParsedReply:
         found = _candidates(body, reading)
     except TooDeepError as error:
         return ParsedReply(None, "failed", (str(error),))
+    if _THINKING.match(body):
+        # Never closed: what was thought isn't an answer, but for a value at its very end.
+        end = len(_trimmed(body, len(body)))
+        found = [replace(one, exact=False) for one in found if one.end >= end]
     return _chosen(body, found)
 
 
@@ -218,7 +223,14 @@ def _candidates(text: str, reading: _Reading) -> list[_Found]:
         if not isinstance(one, _Found):
             ended = _trimmed(text, limit)
             bad = 0 if one is None else one.pos
-            one = None if one is None else _cut_off(ended, start, one, reading, fenced=fenced)
+            one = (
+                None
+                if one is None
+                else (
+                    _without_comma(text, start, one, reading, fenced=fenced)
+                    or _cut_off(ended, start, one, reading, fenced=fenced)
+                )
+            )
         if one is None:
             if limit not in menders:
                 menders[limit] = Mender(ended, reading.decoder, truncated=reading.truncated)
@@ -257,17 +269,36 @@ def _in_order(text: str, start: int, reading: _Reading, *, fenced: bool) -> _Fou
     joint = _JOINT.match(text, end)
     assert joint is not None
     behind = text[joint.end() : joint.end() + 1]
-    if KEY_AHEAD.match(text, joint.end()) or (isinstance(value, list) and "," in joint[0] and behind in ("{", "[", '"')):
+    if KEY_AHEAD.match(text, joint.end()) or (
+        isinstance(value, list) and "," in joint[0] and behind in ("{", "[", '"')
+    ):
         del reading.lost[noted:]
         return None
     return _Found(start, end, value, behind not in ("}", "]"), fenced=fenced)
 
 
-def _cut_off(
+def _without_comma(
     text: str, start: int, error: json.JSONDecodeError, reading: _Reading, *, fenced: bool
 ) -> _Found | None:
+    """Return the value at `start`, if all that is wrong with it is a comma or two before a closing bracket."""
+    for dropped in range(1, 4):
+        at = error.pos if text[error.pos : error.pos + 1] == "," else len(text[: error.pos].rstrip()) - 1
+        if not (comma := _LAST_COMMA.match(text, max(at, 0))):
+            return None
+        text = text[: comma.start()] + text[comma.start() + 1 :]
+        one = _in_order(text, start, reading, fenced=fenced)
+        if isinstance(one, _Found):
+            return replace(one, end=one.end + dropped, exact=False)
+        if one is None:
+            return None
+        error = one
+    return None
+
+
+def _cut_off(text: str, start: int, error: json.JSONDecodeError, reading: _Reading, *, fenced: bool) -> _Found | None:
     """Return what is complete of the value at `start`, if all that is wrong with it is that its end is missing."""
-    if not error.msg.startswith("Unterminated string") and not _CUT_REST.fullmatch(text, error.pos):
+    is_end = len(text) - error.pos < _MOST_REST and _CUT_REST.fullmatch(text, error.pos)
+    if not is_end and not error.msg.startswith("Unterminated string"):
         return None
     mender = Mender(text, reading.decoder, truncated=reading.truncated, literal=True)
     mended = mender.mend(start, bad=error.pos)

@@ -1,0 +1,84 @@
+"""What the arguments of the verbs must be; each says what is wrong and what would be right."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from memreader.errors import InputError
+from memreader.reading import Labels, tag_list
+from memreader.types import Conversation, Document, FileInput, Input
+
+OnConflict = Literal["error", "skip", "replace"]
+
+
+def check_files(inputs: Sequence[Input], root: Path | None) -> None:
+    """Raise if a file is missing, or if one named below `root` leads out of it; nothing is opened."""
+    for entry in inputs:
+        if not isinstance(entry, FileInput) or entry.path is None:
+            continue
+        if not os.path.lexists(entry.path):
+            raise FileNotFoundError(errno.ENOENT, "no such file", str(entry.path))
+        inside = root is not None and entry.path.absolute().is_relative_to(root.absolute())
+        if root is not None and inside and not entry.path.resolve().is_relative_to(root.resolve()):
+            raise InputError(f"{entry.name!r} leads out of files_root", locator=entry.locator)
+
+
+def checked_info(info: Mapping[str, Any] | None) -> Labels:
+    """Return the labels that the seed's `info` holds; the mapping is not changed.
+
+    Raises:
+        ValueError: It is no mapping, or lacks a non-empty `user_id` or `session_id`; the missing ones are named.
+    """
+    if not isinstance(info, Mapping):
+        raise ValueError(f"info must be a dict with user_id and session_id, got {type(info).__name__}")
+    missing = [
+        name for name in ("user_id", "session_id") if not isinstance(info.get(name), str) or not info[name].strip()
+    ]
+    if missing:
+        raise ValueError(f"info lacks a non-empty string for: {', '.join(missing)}")
+    known = ("user_id", "session_id", "agent_id", "custom_tags")
+    extra = {key: value for key, value in info.items() if key not in known}
+    return Labels(info["user_id"], info["session_id"], info.get("agent_id"), extra, tag_list(info.get("custom_tags")))
+
+
+def check_page(limit: int | None, offset: int) -> None:
+    """Raise what an impossible page deserves: TypeError or ValueError."""
+    for name, value in (("limit", 0 if limit is None else limit), ("offset", offset)):
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"{name} must be a whole number, got {value!r}")
+        if value < 0:
+            raise ValueError(f"{name} must not be negative, got {value}")
+
+
+def id_list(ids: str | Sequence[str]) -> list[str]:
+    """Return ids as a list; one alone is one id, not its letters."""
+    if isinstance(ids, str):
+        return [ids]
+    if not isinstance(ids, Iterable):
+        raise TypeError(f"ids are texts, or a list of them, got {type(ids).__name__}")
+    return list(ids)
+
+
+def check_conflict(on_conflict: str) -> None:
+    """Raise ValueError for what is no `OnConflict`."""
+    if on_conflict not in get_args(OnConflict):
+        raise ValueError(f"on_conflict must be 'error', 'skip' or 'replace', got {on_conflict!r}")
+
+
+def check_size(inputs: Iterable[Input], *, max_mb: float) -> None:
+    """Raise InputError when the words of `inputs` are more than `max_mb` MB; files have limits of their own."""
+    left = max_mb * 1_000_000
+    for entry in inputs:
+        if isinstance(entry, Conversation):
+            texts = [message.content for message in entry.messages]
+        else:
+            texts = [entry.text] if isinstance(entry, Document) else []
+        for text in texts:
+            # A code point has at most four bytes: only what may be too much is counted exactly.
+            left -= len(text) if 4 * len(text) <= left else len(text.encode("utf-8", "surrogatepass"))
+        if left < 0:
+            raise InputError(f"more than {max_mb:g} MB of words in one call; add them in parts, or raise max_input_mb")
