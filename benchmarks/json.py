@@ -6,6 +6,7 @@ import argparse
 import json
 import random
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from benchmarks.timing import seconds
 from memreader.extract.reply import ParsedReply, parse_reply
 
 OURS = "memreader"
+Row = tuple[str, str, list[str], list[int]]
 ALPHABET = "{}[]\",:\\' \n-.0aZé中，"
 GOALS = (
     "cases: right >= 51 of 53, 0 silently wrong, 0 crashes. cuts: 0 invented. typos: exact >= 45 %, 5 of 6 items in "
@@ -108,7 +110,7 @@ def _text(value: Any) -> str:
 
 def answers() -> Iterator[dict[str, Any]]:
     """Yield valid answers of six memories, English and Chinese, written by hand as models would."""
-    english = (
+    english: tuple[Row, ...] = (
         ("Moving house", "Ana moves to Leeds on 2024-03-02, into a flat with two rooms.", ["move", "Leeds"], [1, 2]),
         ("Allergy", 'Ana is allergic to nuts; her card says "no nuts, please".', ["health"], [3]),
         ("Work", "She starts at the library (branch [North]) at 8:30.", ["work", "library", "time"], [4]),
@@ -116,7 +118,7 @@ def answers() -> Iterator[dict[str, Any]]:
         ("Path", "Her notes are in C:\\notes\\2024, backed up weekly.", ["files"], [7]),
         ("Plan", "She wants to learn Dutch {slowly} before summer.", ["plan", "language"], [8, 12]),
     )
-    chinese = (
+    chinese: tuple[Row, ...] = (
         ("搬家", "小安三月二日搬到利兹，住两居室。", ["搬家", "利兹"], [1, 2]),
         ("过敏", "小安对坚果过敏；卡片上写着“不要坚果，谢谢”。", ["健康"], [3]),
         ("工作", "她八点半在图书馆（北馆）上班：周一到周五。", ["工作", "图书馆", "时间"], [4]),
@@ -172,7 +174,7 @@ def mutated(text: str, chance: random.Random) -> str:
 
 
 def typos(count: int) -> dict[str, Any]:
-    """Return how answers with one wrong character were read; those that are still JSON are no damage, and not counted."""
+    """Return how answers with one wrong character were read; what is still JSON is no damage."""
     chance = random.Random(7)
     pool = list(written())
     tried = exact = most = silent = unnamed = 0
@@ -233,6 +235,6 @@ def times(size: int) -> dict[str, Any]:
     rows = {}
     for name, make in texts.items():
         text = make()
-        taken = min(seconds(lambda: parse_reply(text)) for _ in range(2))
+        taken = min(seconds(partial(parse_reply, text)) for _ in range(2))
         rows[f"{OURS}: {name}"] = {"seconds": taken, "x json.loads": taken / floor}
     return rows

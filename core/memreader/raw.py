@@ -47,6 +47,19 @@ class _Told:
             message_id=source.message_id,
         )
 
+    def owners(self, start: int, end: int) -> tuple[str, ...]:
+        """Return the raw items that a part of the message is read for: the first that hold it.
+
+        Windows overlap: the lines that two of them share are the first one's to read.
+        """
+        left, owners = set(range(start, end)), dict[str, None]()
+        for first, last, name in self.holders:
+            held = left.intersection(range(max(first, start), min(last, end)))
+            if held:
+                owners[name] = None
+                left -= held
+        return tuple(owners)
+
 
 def raw_passages(
     raws: Sequence[RawItem],
@@ -175,7 +188,6 @@ def _held(line: Line, told: Mapping[int, _Told]) -> Line:
     if line.state == "context" or one is None:
         return replace(line, source_keys=keys)
     start, end = source.start or 0, source.end or 0
-    holders = dict.fromkeys(name for first, last, name in one.holders if first < end and start < last)
     # Cited as the raw items do: with what they know beside the words.
     known = one.source.model_copy(update={"content": source.content, "start": start, "end": end})
-    return replace(line, source_keys=keys, sources=(known,), made_from=tuple(holders))
+    return replace(line, source_keys=keys, sources=(known,), made_from=one.owners(start, end))

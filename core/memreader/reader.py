@@ -195,9 +195,10 @@ class MemReader:
         labels = replace(labels, info={**labels.info, **extra}, tags=(*labels.tags, *tag_list(custom_tags)))
         tools = self.tools(self.options.unit or "window", mode, context=self._history(chat_history))
         report = yield from self._report(self.normalized(scene_data, type=type), labels, tools)
-        unread: list[Failure | Dropped] = [*report.failures, *report.dropped]
-        for missed in unread:
-            logger.warning("not read: %s: %s", missed.locator, missed.reason)
+        for failure in report.failures:
+            logger.warning("not read: %s: %s", failure.locator, failure.reason)
+        if report.dropped:
+            logger.warning("%d parts of messages or answers were left out; read() says which", len(report.dropped))
         return report.groups
 
     get_memory = blocking(_get_memory_job, "get_memory")

@@ -130,8 +130,8 @@ def reading_of(answer: Answer, passage: Passage, language: str) -> PassageReadin
     parsed = parse_reply(answer.text, truncated=answer.truncated)
     reply = None if parsed.status == "failed" else read_fields(parsed.value)
     if reply is None:
-        lost = f" ({'; '.join(parsed.lost)})" if parsed.lost else ""
-        what = "an empty answer" if not answer.text.strip() else f"an answer that holds no memories{lost}"
+        # What exactly is wrong with it would quote it, and reasons are logged.
+        what = "an empty answer" if not answer.text.strip() else "an answer that holds no memories"
         return _failed(passage, Failure("UnreadableReply", f"the model gave {what}"), language)
     found = tuple(_found(memory, reply, passage, language) for memory in reply.memories)
     dropped = (*reply.dropped, *(Dropped("", f"lost in a damaged answer: {what}") for what in parsed.lost))

@@ -10,9 +10,23 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
-from memreader.extract.json_tokens import CLOSERS, COMMAS, KEY_AHEAD, Lexer, Place, Token, quoted
+from memreader.extract.json_edits import (
+    CONSUMING,
+    NO_KEY,
+    Frame,
+    Shape,
+    after,
+    edited,
+    edits,
+    is_nested,
+    is_stray,
+    place_of,
+    unquoted_end,
+)
+from memreader.extract.json_endings import CLOSERS, COMMAS, KEY_AHEAD
+from memreader.extract.json_tokens import Lexer, Token, quoted
 
 MAX_DEPTH = 200
 """Containers in one another; deeper answers are refused, so that who reads the value can recurse."""
@@ -23,15 +37,9 @@ _ALL_LOOKS = 60_000
 _LONG = 10_000
 """A list in which a fault is known so far behind its start is read element by element at once."""
 _MOST_LOSSES = 20
-_NO_KEY: Any = object()
-_TAIL = re.compile(r"[}\]][}\]\s]{0,399}\Z")
-_MOST_TAIL = 400
 _CLOSERS_ONLY = re.compile(r"[}\])\uff5d\uff3d\u3011\s]{1,999}")
 _JOINT = re.compile(r"[ \n\r\t]*,[ \n\r\t]*(?=\{)")
 _SPACE = re.compile(r"\s*")
-
-Shape: TypeAlias = str
-"""A stack in letters, innermost last: D an object that waits for a name, V one that waits for a value, L a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +58,6 @@ class Mended:
 
 class TooDeepError(ValueError):
     """The text opens more than `MAX_DEPTH` containers in one another."""
-
-
-@dataclass(slots=True)
-class _Frame:
-    container: Any
-    key: Any = _NO_KEY
-    last_key: Any = _NO_KEY
-    comma: bool = False
-
-    @property
-    def shape(self) -> Shape:
-        return "L" if isinstance(self.container, list) else "D" if self.key is _NO_KEY else "V"
-
-    def put(self, value: Any) -> None:
-        if isinstance(self.container, list):
-            self.container.append(value)
-        else:
-            self.container[self.key] = value
-            self.last_key, self.key = self.key, _NO_KEY
-        self.comma = False
 
 
 class Mender:
@@ -101,7 +89,7 @@ class Mender:
         Raises:
             TooDeepError: See there.
         """
-        self._frames: list[_Frame] = []
+        self._frames: list[Frame] = []
         self._root: Any = None
         self._closed: Any = None
         self._exact, self._cut = not implied, False
@@ -120,7 +108,7 @@ class Mender:
             if self._literal and not self._exact:
                 break
             if not self._frames and not self._cut and self._goes_on(at):
-                self._frames.append(_Frame(self._root, comma=True))
+                self._frames.append(Frame(self._root, comma=True))
                 self._exact = False
         hidden = len(self._losses) - _MOST_LOSSES
         lost = self._losses[:_MOST_LOSSES] + ([f"and {hidden} more"] if hidden > 0 else [])
@@ -130,14 +118,14 @@ class Mender:
         """Take one token, or make one edit; return where the next starts."""
         frame = self._frames[-1]
         shape = frame.shape
-        token = self._lexer.token(at, _place(shape))
+        token = self._lexer.token(at, place_of(shape))
         if token.kind == "junk" and token.value is None:
             self._lose(token.lost)
             return token.end
         if token.kind in ("end", "cut"):
             self._stop(token)
             return token.end
-        if _after(shape, token) is None:
+        if after(shape, token) is None:
             return self._edit(token)
         if not token.exact:
             self._exact = False
@@ -153,7 +141,7 @@ class Mender:
             return token.end
         if shape != "V" and frame.container and not frame.comma:
             self._exact = False
-            if shape == "L" and token.kind == "value" and _is_stray(frame.container[-1], token):
+            if shape == "L" and token.kind == "value" and is_stray(frame.container[-1], token):
                 return self._make("skip", token)
         self._closed = None
         if token.kind == "key":
@@ -201,11 +189,11 @@ class Mender:
             self._frames[-1].put(new)
         else:
             self._root = new
-        self._frames.append(_Frame(new))
+        self._frames.append(Frame(new))
 
     def _close(self) -> None:
         frame = self._frames.pop()
-        if frame.key is not _NO_KEY:
+        if frame.key is not NO_KEY:
             self._lose(f"the value of {quoted(str(frame.key))}")
         self._closed = frame.container
 
@@ -220,55 +208,17 @@ class Mender:
         self._exact = False
         shape = "".join(frame.shape for frame in self._frames)
         best, best_score = "", -1
-        for name in self._edits(shape, token):
-            changed = _edited(shape, name, token)
+        for name in edits(self._frames, self._closed, token, self._lexer):
+            changed = edited(shape, name, token)
             if changed is None or (name == "reopen" and self._closed is None):
                 continue
             if self._looks <= 0:
                 best = name
                 break
-            after = token.end if name in ("skip", "swap", "list") else token.start
-            score = self._score(changed, after)
+            score = self._score(changed, token.end if name in CONSUMING else token.start)
             if score > best_score:
                 best, best_score = name, score
         return self._make(best or "skip", token)
-
-    def _edits(self, shape: Shape, token: Token) -> list[str]:
-        """Return the edits worth trying, likeliest first."""
-        frame = self._frames[-1]
-        empty = not frame.container
-        if shape[-1] == "V":
-            return ["drop key", "list", "skip"] if token.kind == "close" else ["drop key", "skip"]
-        if token.kind == "close":
-            return ["close", "swap", "skip"]
-        if token.kind == "junk":
-            return ["skip"]
-        if shape[-1] == "D":
-            if empty:
-                return ["skip", "recast", "unopen"] if token.kind == "open" else ["recast", "unopen", "skip"]
-            wrap = ["wrap"] if self._is_like_last(frame, token) else []
-            if token.kind != "open":
-                return [*wrap, "skip"]
-            name = self._lexer.token(token.end, "key")
-            if not frame.comma and not isinstance(frame.container[frame.last_key], dict | list):
-                return ["revalue", "skip", "close"]
-            is_new = name.value in frame.container or len(self._frames) == 1
-            return ["close", *wrap, "reopen", "skip"] if is_new else ["skip", "close", *wrap, "reopen"]
-        if empty:
-            return ["recast", "object", "unopen"]
-        last = frame.container[-1]
-        if not isinstance(last, dict):
-            return ["close", "object", "skip"]
-        if self._closed is last and token.value not in last and token.value != next(iter(frame.container[0]), None):
-            return ["reopen", "object", "close"]
-        return ["object", "close", "reopen"]
-
-    def _is_like_last(self, frame: _Frame, token: Token) -> bool:
-        """Tell whether the token may be the second element of a list of which the field's value is the first."""
-        last = frame.container.get(frame.last_key, token)
-        if token.kind == "open":
-            return isinstance(last, dict if token.value == "{" else list)
-        return type(last) is type(token.value) and not isinstance(last, dict | list)
 
     def _score(self, shape: Shape, at: int) -> int:
         """Return how many tokens from `at` on fit a stack of that shape; `PERFECT` if they do to the end."""
@@ -276,16 +226,16 @@ class Mender:
             self._looks -= 1
             if not shape:
                 return self._score_end(count, at)
-            token = self._lexer.token(at, _place(shape[-1]))
+            token = self._lexer.token(at, place_of(shape[-1]))
             if token.kind in ("end", "cut"):
                 return count + (5 if self.truncated else 0)
             if token.kind == "junk" and token.value is None:
                 at = token.end
                 continue
-            after = _after(shape[-1], token)
-            if after is None:
+            changed = after(shape[-1], token)
+            if changed is None:
                 return count
-            shape = shape[:-1] + after
+            shape = shape[:-1] + changed
             at = token.end
         return LOOK_AHEAD
 
@@ -324,33 +274,35 @@ class Mender:
         if name in ("close", "swap"):
             self._close_edited(frame, is_close=name == "close")
             return token.end if name == "swap" else token.start
-        if name == "list":
-            self._open("[")
+        if name in ("list", "empty"):
+            self._open("[" if name == "list" else token.value)
+            if name == "empty":
+                self._close()
             return token.end
         if name == "revalue":
             frame.key = frame.last_key
             self._lose(f"{quoted(str(frame.container[frame.key]))}, a second value of {quoted(str(frame.key))}")
         elif name == "drop key":
             self._lose(f"the value of {quoted(str(frame.key))}")
-            frame.key = _NO_KEY
+            frame.key = NO_KEY
         elif name == "object":
             self._open("{")
         elif name == "reopen":
-            self._frames.append(_Frame(self._closed, comma=True))
+            self._frames.append(Frame(self._closed, comma=True))
             if isinstance(self._closed, dict):
-                self._frames[-1].last_key = next(reversed(self._closed), _NO_KEY)
+                self._frames[-1].last_key = next(reversed(self._closed), NO_KEY)
         elif name == "wrap":
             frame.container[frame.last_key] = wrapped = [frame.container[frame.last_key]]
-            self._frames.append(_Frame(wrapped, comma=True))
+            self._frames.append(Frame(wrapped, comma=True))
         elif name in ("recast", "unopen"):
             self._undo_open(recast=name == "recast")
         self._closed = None
         return token.start
 
-    def _close_edited(self, frame: _Frame, *, is_close: bool) -> None:
+    def _close_edited(self, frame: Frame, *, is_close: bool) -> None:
         self._close()
         inner = frame.container
-        if is_close and isinstance(inner, list) and _is_nested(inner):
+        if is_close and isinstance(inner, list) and is_nested(inner):
             # `[["a"]` with one bracket missing has one bracket too many.
             inner[-1:] = inner[-1]
 
@@ -360,7 +312,7 @@ class Mender:
         if recast:
             other: Any = {} if isinstance(frame.container, list) else []
             self._replace(frame.container, other)
-            self._frames.append(_Frame(other, comma=frame.comma))
+            self._frames.append(Frame(other, comma=frame.comma))
             return
         parent = self._frames[-1]
         if isinstance(parent.container, list):
@@ -386,8 +338,10 @@ class Mender:
         if not token.exact:
             self._exact = False
         frame = self._frames[-1]
-        if token.kind == "cut" and (text := self._unquoted_end(token)) is not None:
+        text, is_whole = self._unquoted_end(token)
+        if text is not None:
             self._exact = False
+        if text is not None and is_whole:
             if frame.shape != "D":
                 frame.put(text)
             self._losses.append(f"where {quoted(text)} ends: its closing quote is missing")
@@ -397,7 +351,7 @@ class Mender:
         self._left_open = len(self._frames)
         if token.kind == "cut":
             self._losses.append(f"what is cut off at the end: {quoted(str(token.value))}")
-        elif frame.key is not _NO_KEY:
+        elif frame.key is not NO_KEY:
             self._losses.append(f"the value of {quoted(str(frame.key))}, cut off")
         else:
             self._losses.append("what may have followed the cut at the end")
@@ -410,73 +364,8 @@ class Mender:
                 elif isinstance(frame.container, dict):
                     del parent.container[parent.last_key]
 
-    def _unquoted_end(self, token: Token) -> str | None:
-        """Return the last string of the text without the brackets it has swallowed, if they close all that is open."""
-        if self.truncated or not isinstance(token.value, str) or self.text[token.start] not in "\"'\u201c":
-            return None
-        tail = _TAIL.search(token.value, max(0, len(token.value) - _MOST_TAIL))
-        if not tail:
-            return None
-        places = [place for place in range(tail.start(), len(token.value)) if not token.value[place].isspace()]
-        if len(places) < len(self._frames):
-            return None
-        places = places[len(places) - len(self._frames) :]
-        wanted = ["[" if isinstance(frame.container, list) else "{" for frame in reversed(self._frames)]
-        if [CLOSERS[token.value[place]] for place in places] != wanted:
-            return None
-        words = token.value[: places[0]].rstrip().rstrip('"\\')
-        if words.count("{") > words.count("}") or words.count("[") > words.count("]"):
-            # They may be the string's own: a guess either way, so it isn't kept, and not called a plain cut.
-            self._exact = False
-            return None
-        return words
-
-
-def _is_nested(container: list[Any]) -> bool:
-    return bool(container) and isinstance(container[-1], list) and not any(isinstance(x, list) for x in container[:-1])
-
-
-def _is_stray(before: Any, token: Token) -> bool:
-    """Tell whether a value without a comma before it is a slip rather than an element."""
-    return isinstance(before, dict | list) or (not token.exact and len(str(token.value)) <= 2)
-
-
-def _place(shape: Shape) -> Place:
-    return {"D": "key", "V": "value", "L": "item"}[shape[-1]]  # type: ignore[return-value]
-
-
-def _after(shape: Shape, token: Token) -> Shape | None:
-    """Return what the innermost container becomes with the token, and what it opens; None where it doesn't fit."""
-    kind = token.kind
-    if kind == "comma":
-        return None if shape == "V" else shape
-    if kind == "close":
-        return "" if shape == ("D" if token.value == "{" else "L") else None
-    if kind == "key":
-        return "V" if shape == "D" else None
-    if shape == "D" or kind not in ("open", "value"):
-        return None
-    rest = "L" if shape == "L" else "D"
-    return rest if kind == "value" else rest + ("D" if token.value == "{" else "L")
-
-
-def _edited(shape: Shape, name: str, token: Token) -> Shape | None:
-    """Return the stack's shape after an edit; None where it can't be made."""
-    rest, top = shape[:-1], shape[-1]
-    if name == "skip":
-        return shape
-    if name in ("close", "swap"):
-        return rest if rest or name == "swap" else None
-    if name == "revalue":
-        return rest + "V"
-    if name in ("drop key", "list"):
-        return rest + ("D" if name == "drop key" else "DL")
-    if name == "object":
-        return shape + "D"
-    if name == "wrap":
-        return shape + "L"
-    if name == "recast":
-        return rest + ("L" if top == "D" else "D")
-    if name == "unopen":
-        return (rest[:-1] + ("L" if rest[-1] == "L" else "V")) if rest else None
-    return shape + ("D" if token.kind == "key" else "L")
+    def _unquoted_end(self, token: Token) -> tuple[str | None, bool]:
+        """Return the last string as it would be without its closing quote, and whether that is likely."""
+        if token.kind != "cut" or self.truncated or self.text[token.start] not in "\"'\u201c":
+            return None, False
+        return unquoted_end(str(token.value), self._frames) or (None, False)

@@ -13,51 +13,34 @@ from dataclasses import dataclass
 from json.decoder import scanstring
 from typing import Any, Literal, TypeAlias
 
+from memreader.extract.json_endings import (
+    ANY_QUOTE,
+    CLOSERS,
+    COLONS,
+    COMMAS,
+    KEY_AHEAD,
+    NEAR,
+    NEAR_SPACE,
+    OPENERS,
+    PLUS,
+    QUOTES,
+    SPACE,
+    Place,
+)
 from memreader.extract.json_words import NOT_A_VALUE, plain_value, unescape
 
-Place: TypeAlias = Literal["key", "value", "item"]
-"""Where a token stands: before a colon, after one, or in a list."""
 Kind: TypeAlias = Literal["open", "close", "comma", "key", "value", "cut", "junk", "end"]
 
-QUOTES = {
-    '"': '"', "'": "'", "`": "`", "\u201c": "\u201d\u201c\"", "\u201d": "\u201d\"", "\u2018": "\u2019\u2018'",
-    "\u201e": "\u201c\u201d\"", "\u300c": "\u300d", "\u300e": "\u300f", "\uff02": "\uff02",
-}  # fmt: skip
-"""What may close a string, by what opened it."""
-OPENERS = {"{": "{", "[": "[", "\uff5b": "{", "\uff3b": "[", "\u3010": "[", "(": "["}
-CLOSERS = {"}": "{", "]": "[", "\uff5d": "{", "\uff3d": "[", "\u3011": "[", ")": "["}
-"""Which kind of container a bracket opens or closes."""
-COMMAS = ",;\uff0c\uff1b\u3001"
-COLONS = ":\uff1a="
-
-_Q = "\"'`\u201c\u201d\u201e\u2018\u2019\u300c\u300d\u300e\u300f\uff02"
 _BLANK = re.compile(r"[\s\ufeff\u200b-\u200f\u2060\u00ad]+")
-_NEAR = r"[\s\ufeff\u200b-\u200f\u2060]{0,99}"
-_SPACE = re.compile(r"(?:[\s\ufeff\u200b-\u200f\u2060]+|\\[nrt](?=[\s\"}\]\\]))*")
-_NEAR_SPACE = re.compile(_NEAR)
-_NAME = rf"[^{_Q}\n\\:\uff1a,{{}}\[\]]{{1,60}}"
-KEY_AHEAD = re.compile(rf"[*_\-\u2022 ]{{0,4}}(?:[{_Q}]{_NAME}[{_Q}][*_]*{_NEAR}[{COLONS}])")
-"""A quoted name and a colon."""
-_KEY_LIKE = re.compile(
-    rf"[{_Q}]{_NAME}[{_Q}]{_NEAR}(?:\w?{_NEAR}[{_Q}\[{{])|[{_Q}][\w ]{{1,60}}[:\uff1a]|\w[\w ]{{0,60}}[{_Q}]{_NEAR}[:\uff1a]"
+_COLON = re.compile(rf"[*_]*{NEAR}(?:=>|[{COLONS}]{{1,2}})")
+_VALUE_AHEAD = re.compile(
+    rf"{NEAR}(?:\w{{0,2}}{NEAR})?[{ANY_QUOTE}\[{{\d\-]|{NEAR}(?:true|false|null|None|True|False)\b"
 )
-_BARE_KEY = re.compile(rf"([^\W\d][\w\-]{{0,60}}){_NEAR}[:\uff1a]")
-_STYLE = re.compile(r"[{,]\s{0,99}[^\W\d][\w\-]{0,60}\s{0,9}[:\uff1a]")
-_ITEM_AHEAD = re.compile(rf"[{_Q}{{\[(\-]|\d|true\b|false\b|null\b|None\b|True\b|False\b|\.\.\.|\u2026")
-_QUOTED_ITEM = re.compile(rf"[{_Q}][^{_Q}\n]{{1,200}}[{_Q}]{_NEAR}[,\]]")
-_REST_OF_LIST = re.compile(r'(?:"[^"\n]{1,99}"\s{0,9},\s{0,9}){0,5}"[^"\n]{1,99}"\s{0,9}\]')
-_CLOSE_RUN = re.compile(r"[}\]\uff5d\uff3d\s]{1,99}")
-_STRONG_END = re.compile(rf"{_NEAR}(?:,{_NEAR}[{_Q}]{_NAME}[{_Q}]{_NEAR}[:\uff1a]|[}}\]]{_NEAR}(?:[,}}\]]|\Z))")
-_STRONG_ITEM = re.compile(rf"{_NEAR}(?:,{_NEAR}[{_Q}]|\]{_NEAR}[,}}\]])")
-_COMMENT_END = re.compile(r"[ \t]*(?://|#)[^\"\n]{0,200}(?:\n|\Z)|\s{0,99}/\*[^*\n]{0,200}\*/")
-_COLON = re.compile(rf"[*_]*{_NEAR}(?:=>|[{COLONS}]{{1,2}})")
-_VALUE_AHEAD = re.compile(rf"{_NEAR}(?:\w{{0,2}}{_NEAR})?[{_Q}\[{{\d\-]|{_NEAR}(?:true|false|null|None|True|False)\b")
-_REST_OF_NAME = re.compile(rf"([\w \-]{{1,40}})[{_Q}]{_NEAR}[:\uff1a]")
-_NOT_A_NAME = re.compile(rf"{_NEAR}[}}\],{{\[:]")
-_PLUS = re.compile(rf"{_NEAR}\+{_NEAR}(?=[\"'`])")
+_REST_OF_NAME = re.compile(rf"([\w \-]{{1,40}})[{ANY_QUOTE}]{NEAR}[:\uff1a]")
+_NOT_A_NAME = re.compile(rf"{NEAR}[}}\],{{\[:]")
 _PREFIX = re.compile(
-    rf"[^\W\d]{{1,2}}(?=[\"'][^\s:,}}\]])|[^\s\d{_Q},:\uff1a=\[\]{{}}]{{1,2}}{_NEAR}(?=[{{\[]{_NEAR}[{_Q}{{\[]|\"[^:\"]{{0,200}}\"{_NEAR}[,\]}}])"
-    rf"|[\"']{_NEAR}(?=[{{\[]{_NEAR}\")"
+    rf"[^\W\d]{{1,2}}(?=[\"'][^\s:,}}\]])|[^\s\d{ANY_QUOTE},:\uff1a=\[\]{{}}]{{1,2}}{NEAR}(?=[{{\[]{NEAR}[{ANY_QUOTE}{{\[]|\"[^:\"]{{0,200}}\"{NEAR}[,\]}}])"
+    rf"|[\"']{NEAR}(?=[{{\[]{NEAR}\")"
 )
 """What stands before a value and isn't part of it: Python's r and b, a stray character."""
 _KEY_IN_STRING = re.compile(r"\s*(\w[\w \-]{0,59}?)[^\w\s:\uff1a]?\s*[:\uff1a]\s*")
@@ -105,8 +88,7 @@ class Lexer:
         self._endless: dict[tuple[Place, str], int] = {}
         self._last_quote = text.rfind('"')
         self._last_comment_end = text.rfind("*/")
-        self._bare_style = bool(_STYLE.search(text[:2000]))
-        self._names: set[str] | None = None
+        self._endings = Endings(text, literal=literal)
 
     def token(self, at: int, place: Place) -> Token:
         """Return the token at or after `at`."""
@@ -176,7 +158,7 @@ class Lexer:
                     "junk", text[start], start, start + 1, False, f"{quoted(text[start])} where a name should be"
                 )
             return Token("cut", text[start + 1 :], start, self.size, text[start] == '"')
-        if text[start] != '"' and self._last_quote > start and stop >= limit or _NOT_A_NAME.match(text, start + 1):
+        if (text[start] != '"' and self._last_quote > start and stop >= limit) or _NOT_A_NAME.match(text, start + 1):
             return Token("junk", text[start], start, start + 1, False, f"{quoted(text[start])} where a name should be")
         inside = text[start + 1 : min(stop, limit)]
         if (early := _KEY_IN_STRING.match(inside)) and not _COLON.match(text, stop + 1):
@@ -193,7 +175,7 @@ class Lexer:
         if rest := _REST_OF_NAME.match(text, stop + 1):
             return Token("key", name + rest[1], start, rest.end(), False)
         if _VALUE_AHEAD.match(text, stop + 1) and len(inside) <= 60:
-            at = _SPACE.match(text, stop + 1)
+            at = SPACE.match(text, stop + 1)
             assert at is not None
             skipped = at.end() + (1 if text[at.end()] not in "\"'[{-" and not text[at.end()].isdigit() else 0)
             skipped = skipped if text[at.end() : at.end() + 1] not in QUOTES else at.end()
@@ -204,9 +186,9 @@ class Lexer:
         text = self.text
         if (plain := _PLAIN.match(text, start)) and _AFTER_PLAIN.match(text, plain.end()):
             return Token("value", plain_value(plain[0]), start, plain.end())
-        match = re.compile(rf"([^{_Q}\n:\uff1a,{{}}\[\]]{{1,60}}?)[{_Q}*_]{{0,3}}{_NEAR}(?:=>|[{COLONS}])").match(
-            text, start
-        )
+        match = re.compile(
+            rf"([^{ANY_QUOTE}\n:\uff1a,{{}}\[\]]{{1,60}}?)[{ANY_QUOTE}*_]{{0,3}}{NEAR}(?:=>|[{COLONS}])"
+        ).match(text, start)
         if match:
             return Token("key", match[1].strip(" *_"), start, match.end(), False)
         word = re.compile(r"[^\W_]{1,60}|.", re.DOTALL).match(text, start)
@@ -226,14 +208,14 @@ class Lexer:
             except json.JSONDecodeError:
                 pass
             else:
-                if self._ends(stop, place, plain=False):
+                if self._endings.ends(stop, place, plain=False):
                     return self._joined(Token("value", value, start, stop), place)
         return self._joined(self._guessed(start, place), place)
 
     def _joined(self, token: Token, place: Place) -> Token:
         """Take a string that is continued by `+ "..."` together with what continues it."""
         parts = [token]
-        while parts[-1].kind == "value" and (plus := _PLUS.match(self.text, parts[-1].end)):
+        while parts[-1].kind == "value" and (plus := PLUS.match(self.text, parts[-1].end)):
             parts.append(self._guessed(plus.end(), place))
         if len(parts) == 1:
             return token
@@ -250,7 +232,7 @@ class Lexer:
             stop = mark.start()
             if mark[0][0] == "\\":
                 continue
-            if self._ends(stop + 1, place, plain=not inner):
+            if self._endings.ends(stop + 1, place, plain=not inner):
                 first, last = start + 1, stop
                 if inner == 1 and quote == '"':
                     # One quote too many, right beside another: a slip of the pen.
@@ -259,7 +241,7 @@ class Lexer:
                 value, exact, lost = self._content(text[first:last], quote == '"' and mark[0] == '"')
                 lost = lost or (f"which quotes end {quoted(value)}" if inner else "")
                 return Token("value", value, start, stop + 1, exact and not inner, lost)
-            if (cut := self._before_key(start, stop)) is not None:
+            if (cut := self._endings.before_key(start, stop)) is not None:
                 value = self._content(text[start + 1 : cut], False)[0]
                 return Token(
                     "value", value, start, cut, False, f"where {quoted(value)} ends: its closing quote is missing"
@@ -280,82 +262,6 @@ class Lexer:
             return raw, plain_quotes and not re.search(r"[\x00-\x1f]", raw), ""
         value, exact = unescape(raw)
         return value, exact and plain_quotes and not re.search(r"[\x00-\x1f]", raw), ""
-
-    def _before_key(self, start: int, stop: int) -> int | None:
-        """Return where a string should have ended, if the quote at `stop` opens the name of the next field."""
-        text = self.text
-        if not KEY_AHEAD.match(text, stop):
-            return None
-        at = stop
-        while at > start + 1 and text[at - 1].isspace():
-            at -= 1
-        if text[at - 1] in COMMAS:
-            at -= 1
-        elif "\n" not in text[at:stop]:
-            return None
-        while at > start + 1 and text[at - 1].isspace():
-            at -= 1
-        return at if at > start else None
-
-    def _ends(self, at: int, place: Place, *, plain: bool) -> bool:
-        """Tell whether a quote before `at` ends a string. `plain`: no other quote was passed in it."""
-        text = self.text
-        space = _SPACE.match(text, at)
-        assert space is not None
-        ahead = space.end()
-        if ahead >= self.size or self._literal:
-            return True
-        char = text[ahead]
-        if char in CLOSERS:
-            return self._closes(ahead)
-        if char in COMMAS:
-            return self._follows_comma(ahead + 1, place, ascii_comma=char in ",;")
-        if place == "item" and char in COLONS and char != "=":
-            return True
-        if KEY_AHEAD.match(text, ahead) or _COMMENT_END.match(text, at) or _PLUS.match(text, at):
-            return True
-        if place == "item" and (char in "{[" or _QUOTED_ITEM.match(text, ahead)):
-            return True
-        if char == "`" and text.startswith("```", ahead):
-            return True
-        strong = _STRONG_END if place == "value" else _STRONG_ITEM
-        return plain and bool(strong.match(text, ahead + 1))
-
-    def _closes(self, at: int) -> bool:
-        """Tell whether a closing bracket after a quote closes a container: else it belongs to the text."""
-        run = _CLOSE_RUN.match(self.text, at)
-        after = run.end() if run else at + 1
-        if after >= self.size or "\n" in self.text[at:after]:
-            return True
-        char = self.text[after]
-        return (
-            char in COMMAS
-            or char in QUOTES
-            or char in OPENERS
-            or '"' not in self.text[after : after + 200].split("\n")[0]
-        )
-
-    def _follows_comma(self, at: int, place: Place, *, ascii_comma: bool) -> bool:
-        text = self.text
-        space = _SPACE.match(text, at)
-        assert space is not None
-        ahead = space.end()
-        if ahead >= self.size:
-            return ascii_comma
-        if KEY_AHEAD.match(text, ahead) or _KEY_LIKE.match(text, ahead):
-            return True
-        if text[ahead] in "}]{," or text.startswith(("//", "/*"), ahead):
-            return ascii_comma
-        if place == "value" and _REST_OF_LIST.match(text, ahead):
-            return True
-        if bare := _BARE_KEY.match(text, ahead):
-            return self._bare_style or bare[1] in self._known_names()
-        return place == "item" and ascii_comma and bool(_ITEM_AHEAD.match(text, ahead))
-
-    def _known_names(self) -> set[str]:
-        if self._names is None:
-            self._names = set(re.findall(r'"(\w{1,60})"\s{0,9}:', self.text))
-        return self._names
 
     def _bare(self, start: int, place: Place) -> Token:
         """Read a value without quotes: a number, a literal, or words whose opening quote is missing."""
@@ -389,18 +295,18 @@ class Lexer:
         for mark in _BARE_STOPS.finditer(text, start):
             at, char = mark.start(), mark[0]
             if char in "\"'":
-                if (at > start or char == '"') and self._ends(at + 1, place, plain=False):
+                if (at > start or char == '"') and self._endings.ends(at + 1, place, plain=False):
                     return at, 1
-                if (before := self._before_key(start, at)) is not None:
+                if (before := self._endings.before_key(start, at)) is not None:
                     return before, 0
             elif char in COMMAS:
-                if place == "item" or self._follows_comma(at + 1, place, ascii_comma=char in ",;"):
+                if place == "item" or self._endings.follows_comma(at + 1, place, ascii_comma=char in ",;"):
                     return at, 0
             elif char == "\n":
-                ahead = _NEAR_SPACE.match(text, at)
+                ahead = NEAR_SPACE.match(text, at)
                 assert ahead is not None
                 if ahead.end() >= self.size or text[ahead.end()] in "}]" or KEY_AHEAD.match(text, ahead.end()):
                     return at, 0
-            elif self._closes(at):
+            elif self._endings.closes(at):
                 return at, 0
         return self.size, 0

@@ -52,10 +52,10 @@ def plain_value(words: str) -> Any:
 
 
 def unescape(raw: str) -> tuple[str, bool]:
-    """Return what a string with backslashes says, and whether they all were JSON's.
+    r"""Return what a string with backslashes says, and whether they all were JSON's.
 
-    A backslash before anything that JSON doesn't know stays (`C:\\Program`, `\\alpha`). In a path with a drive, and
-    beside LaTeX commands, what looks like `\\n` or `\\t` before letters stays too.
+    A backslash before anything that JSON doesn't know stays (`C:\Program`, `\alpha`). In a path with a drive, and
+    beside LaTeX commands, what looks like `\n` or `\t` before letters stays too.
     """
     exact = True
     literal = bool(_DRIVE.match(raw)) and "\\\\" not in raw

@@ -8,8 +8,10 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
+from memreader.extract.json_choice import JOINT, Found, choose, rank
+from memreader.extract.json_endings import KEY_AHEAD
 from memreader.extract.json_mending import Mended, Mender, TooDeepError
-from memreader.extract.json_tokens import COMMAS, KEY_AHEAD, quoted
+from memreader.extract.json_tokens import quoted
 from memreader.extract.json_words import MOST_DIGITS, decimal, has_surrogates, integer, unescape, whole
 
 Status: TypeAlias = Literal["strict", "truncated", "repaired", "failed"]
@@ -27,7 +29,8 @@ _FENCE = re.compile(r"^[ \t>]{0,20}(?:`{3,}|~{3,})[ \t]*(\w*)[ \t]*$", re.MULTIL
 _OPENER = re.compile(r"[{\[\uff5b\uff3b\u3010]")
 _NEAR = r"[\s\ufeff\u200b\u2060]{0,99}"
 _STARTS_OBJECT = re.compile(
-    rf"[{{\uff5b](?:{_NEAR}(?:(?:[*_\-\u2022]{{1,3}}[ \t]{{0,9}})?[{_Q}{{}}\uff5d\[,]|[bBuUrR]['\"]|//|/\*|\#|\\[\"n]|\Z)"
+    rf"[{{\uff5b](?:{_NEAR}(?:(?:[*_\-\u2022]{{1,3}}[ \t]{{0,9}})?[{_Q}{{}}\uff5d\[,]|[bBuUrR]['\"]|//|/\*|\#"
+    r"|\\[\"n]|\Z)"
     rf"|{_NEAR}[^\W\d][\w\-]{{0,60}}[\"'*]?{_NEAR}[:\uff1a]|{_NEAR}&quot;|{_NEAR}\.\.\.)"
 )
 _STARTS_LIST = re.compile(
@@ -37,9 +40,6 @@ _STARTS_LIST = re.compile(
 _LONG_NUMBER = re.compile(rf"\d{{{MOST_DIGITS}}}")
 _ESCAPED = re.compile(r"[{\[]\s{0,99}(?:\\[nrt]|[{\[\s]){0,99}\\+\"")
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
-_JOINT = re.compile(rf"[\s{COMMAS}]*")
-_ALONE_BEFORE = re.compile(r"(?:^|\n|[:\uff1a=>`(])[ \t]*\Z")
-_ALONE_AFTER = re.compile(r"[ \t.;)]*(?:\n|\Z|</|```)")
 _LAST_COMMA = re.compile(r",[ \n\r\t]*[}\]]")
 _MOST_REST = 64
 _CUT_REST = re.compile(r"\s*(?:[a-zA-Z]{0,8}|[-+.\deE]{0,40}|\\(?:u[0-9a-fA-F]{0,3})?)\s*")
@@ -60,19 +60,6 @@ class ParsedReply:
     status: Status
     lost: tuple[str, ...] = ()
     """What a repair or a cut dropped or had to guess, in words; of a failure, why."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A value in the text and where it stands."""
-
-    start: int
-    end: int
-    value: Any
-    exact: bool
-    cut: bool = False
-    lost: tuple[str, ...] = ()
-    fenced: bool = False
 
 
 @dataclass(slots=True)
@@ -169,17 +156,17 @@ def _parse(text: str, reading: _Reading, *, nested: int) -> ParsedReply:
         # Never closed: what was thought isn't an answer, but for a value at its very end.
         end = len(_trimmed(body, len(body)))
         found = [replace(one, exact=False) for one in found if one.end >= end]
-    return _chosen(body, found)
+    chosen = choose(body, found)
+    if chosen is None:
+        return ParsedReply(None, "failed", (f"there is no JSON in {quoted(body)}",))
+    status: Status = "repaired" if not chosen.exact else "truncated" if chosen.cut else "strict"
+    return ParsedReply(chosen.value, status, chosen.lost)
 
 
 def _without_thoughts(text: str) -> str:
     """Return the text after the last think block; what a model thinks may hold drafts."""
-    last = None
-    for last in _THOUGHT.finditer(text) if "</" in text else ():
-        pass
-    if last is not None and text[last.end() :].strip(_EDGES):
-        return text[last.end() :].strip(_EDGES)
-    return text
+    ends = [match.end() for match in _THOUGHT.finditer(text)] if "</" in text else []
+    return text[ends[-1] :].strip(_EDGES) or text if ends else text
 
 
 def _unfenced(text: str) -> str:
@@ -205,11 +192,11 @@ def _plainer(text: str) -> str | None:
     return None
 
 
-def _candidates(text: str, reading: _Reading) -> list[_Found]:
+def _candidates(text: str, reading: _Reading) -> list[Found]:
     """Return the values in the text that stand in no other, in order."""
     fences = [match.span() for match in _FENCE.finditer(text)] if "```" in text or "~~~" in text else []
     menders: dict[int, Mender] = {}
-    found: list[_Found] = []
+    found: list[Found] = []
     at = passed = 0
     for _ in range(_MOST_TRIES):
         start, implied = _next_start(text, at)
@@ -220,7 +207,7 @@ def _candidates(text: str, reading: _Reading) -> list[_Found]:
         fenced = passed % 2 == 1
         limit = fences[passed][0] if fenced and passed < len(fences) else len(text)
         one = None if implied else _in_order(text, start, reading, fenced=fenced)
-        if not isinstance(one, _Found):
+        if not isinstance(one, Found):
             ended = _trimmed(text, limit)
             bad = 0 if one is None else one.pos
             one = (
@@ -254,7 +241,7 @@ def _next_start(text: str, at: int) -> tuple[int, bool]:
     return (name.start(), True) if name else (-1, False)
 
 
-def _in_order(text: str, start: int, reading: _Reading, *, fenced: bool) -> _Found | json.JSONDecodeError | None:
+def _in_order(text: str, start: int, reading: _Reading, *, fenced: bool) -> Found | json.JSONDecodeError | None:
     """Return the value at `start`, or what is wrong with it; None if what is behind it looks like more of it."""
     noted = len(reading.lost)
     if reading.known and not start and reading.known[0] == text and reading.known[1].msg != "Extra data":
@@ -266,7 +253,7 @@ def _in_order(text: str, start: int, reading: _Reading, *, fenced: bool) -> _Fou
         return error
     except RecursionError:
         return None
-    joint = _JOINT.match(text, end)
+    joint = JOINT.match(text, end)
     assert joint is not None
     behind = text[joint.end() : joint.end() + 1]
     if KEY_AHEAD.match(text, joint.end()) or (
@@ -274,12 +261,12 @@ def _in_order(text: str, start: int, reading: _Reading, *, fenced: bool) -> _Fou
     ):
         del reading.lost[noted:]
         return None
-    return _Found(start, end, value, behind not in ("}", "]"), fenced=fenced)
+    return Found(start, end, value, behind not in ("}", "]"), fenced=fenced)
 
 
 def _without_comma(
     text: str, start: int, error: json.JSONDecodeError, reading: _Reading, *, fenced: bool
-) -> _Found | None:
+) -> Found | None:
     """Return the value at `start`, if all that is wrong with it is a comma or two before a closing bracket."""
     for dropped in range(1, 4):
         at = error.pos if text[error.pos : error.pos + 1] == "," else len(text[: error.pos].rstrip()) - 1
@@ -287,7 +274,7 @@ def _without_comma(
             return None
         text = text[: comma.start()] + text[comma.start() + 1 :]
         one = _in_order(text, start, reading, fenced=fenced)
-        if isinstance(one, _Found):
+        if isinstance(one, Found):
             return replace(one, end=one.end + dropped, exact=False)
         if one is None:
             return None
@@ -295,7 +282,7 @@ def _without_comma(
     return None
 
 
-def _cut_off(text: str, start: int, error: json.JSONDecodeError, reading: _Reading, *, fenced: bool) -> _Found | None:
+def _cut_off(text: str, start: int, error: json.JSONDecodeError, reading: _Reading, *, fenced: bool) -> Found | None:
     """Return what is complete of the value at `start`, if all that is wrong with it is that its end is missing."""
     is_end = len(text) - error.pos < _MOST_REST and _CUT_REST.fullmatch(text, error.pos)
     if not is_end and not error.msg.startswith("Unterminated string"):
@@ -311,84 +298,14 @@ def _trimmed(text: str, limit: int) -> str:
     return text[: tail.start() if tail else limit]
 
 
-def _as_found(mended: Mended, start: int, *, fenced: bool) -> _Found:
+def _as_found(mended: Mended, start: int, *, fenced: bool) -> Found:
     value, exact = mended.value, mended.exact and mended.cut
     if mended.cut and exact and mended.open == 1 and isinstance(value, list) and len(value) == 1:
         # A list that ends right behind its only element: where that is an answer of its own, the bracket is stray.
         only = value[0]
-        if isinstance(only, list) or _rank(only) == 3:
+        if isinstance(only, list) or rank(only) == 3:
             value, exact = only, False
-    return _Found(start, mended.end, value, exact, mended.cut, mended.lost, fenced)
-
-
-def _chosen(text: str, found: list[_Found]) -> ParsedReply:
-    """Return the value that is the answer; see `parse_reply` for the rule."""
-    kept = [one for one in _grouped(text, found) if _counts(text, one)]
-    if not kept:
-        return ParsedReply(None, "failed", (f"there is no JSON in {quoted(text)}",))
-    best = max(_rank(one.value) for one in kept)
-    rivals = [one for one in kept if _rank(one.value) == best]
-    rivals = [one for one in rivals if one.fenced] or rivals
-    chosen = rivals[-1] if best == 3 else max(reversed(rivals), key=lambda one: _entries(one.value))
-    passed = [one for one in kept if one is not chosen and _rank(one.value) >= 2 and one.value != chosen.value]
-    lost = chosen.lost + tuple(f"another value: {quoted(text[one.start : one.end])}" for one in passed)
-    exact = chosen.exact and not passed
-    status: Status = "repaired" if not exact else "truncated" if chosen.cut else "strict"
-    return ParsedReply(chosen.value, status, lost[:30])
-
-
-def _grouped(text: str, found: list[_Found]) -> list[_Found]:
-    """Return the values with objects that follow one another as one list, unless one of them is an answer itself."""
-    groups: list[list[_Found]] = []
-    for one in found:
-        before = groups[-1][-1] if groups else None
-        joins = before is not None and _JOINT.fullmatch(text, before.end, one.start) and _is_entry(before, one)
-        if joins:
-            groups[-1].append(one)
-        else:
-            groups.append([one])
-    return [group[0] if len(group) == 1 else _joined(group) for group in groups]
-
-
-def _is_entry(before: _Found, one: _Found) -> bool:
-    return all(isinstance(value, dict) and value and _rank(value) == 2 for value in (before.value, one.value))
-
-
-def _joined(group: list[_Found]) -> _Found:
-    first, last = group[0], group[-1]
-    lost = tuple(what for one in group for what in one.lost)
-    return _Found(first.start, last.end, [one.value for one in group], False, last.cut, lost, first.fenced)
-
-
-def _counts(text: str, one: _Found) -> bool:
-    """Tell whether a value may be an answer: a list of words, or nothing, in the middle of a sentence may not."""
-    if _rank(one.value) >= 2:
-        return True
-    before = _ALONE_BEFORE.search(text, max(0, one.start - 50), one.start)
-    is_alone = one.fenced or bool(before and _ALONE_AFTER.match(text, one.end))
-    return is_alone and (bool(one.value) or one.exact or one.cut)
-
-
-def _rank(value: Any) -> int:
-    """Return 3 for what holds a list of objects or is one, 2 for other objects, 1 for the rest."""
-    if isinstance(value, dict):
-        return 3 if any(_is_list_of_objects(inner) for inner in value.values()) else 2 if value else 1
-    return 3 if _is_list_of_objects(value) else 1
-
-
-def _is_list_of_objects(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(inner, dict) for inner in value)
-
-
-def _entries(value: Any) -> int:
-    """Return how many names and elements a value has in all."""
-    count, waiting = 0, [value]
-    while waiting:
-        inner = waiting.pop()
-        if isinstance(inner, dict | list):
-            count += len(inner)
-            waiting.extend(inner.values() if isinstance(inner, dict) else inner)
-    return count
+    return Found(start, mended.end, value, exact, mended.cut, mended.lost, fenced)
 
 
 def _mended_characters(value: Any) -> tuple[Any, bool]:
