@@ -190,6 +190,8 @@ def in_order(wave: Wave[PassageReading], take: Take) -> Job[None]:
                 take(following, waiting.pop(following))
                 following += 1
     finally:
+        while wave.left:
+            waiting.update([wave.left.popitem()])
         for place in sorted(waiting):
             take(place, waiting[place])
 

@@ -72,6 +72,8 @@ class Wave(Generic[T]):
     def __init__(self, plans: Iterable[Plan[T]], caller: Caller) -> None:
         self.caller = caller
         self.stopped = False
+        self.left: dict[int, T] = {}
+        """Place -> result of the plans that have finished and that the job has not been given yet."""
         self._plans = enumerate(iter(plans))
         self._calls: deque[tuple[_Running, int, Prompt]] = deque()
         self._done: deque[tuple[int, T]] = deque()
@@ -108,7 +110,9 @@ class Wave(Generic[T]):
     def finished(self) -> Iterator[tuple[int, T] | None]:
         """Yield what has finished since; None when nothing more will."""
         while self._done:
-            yield self._done.popleft()
+            place, value = self._done.popleft()
+            self.left[place] = value
+            yield place, value
         if self._exhausted and not (self._calls or self._open):
             yield None
 
@@ -142,6 +146,8 @@ class _Threads:
         value = self.out.get()
         if isinstance(value, BaseException):
             raise value
+        if value is not None:
+            self.wave.left.pop(value[0], None)
         return cast("tuple[int, Any] | None", value)
 
     def _go_on(self) -> None:
@@ -201,6 +207,8 @@ class _Tasks:
         value = await self._out.get()
         if isinstance(value, BaseException):
             raise value
+        if value is not None:
+            self.wave.left.pop(value[0], None)
         return cast("tuple[int, Any] | None", value)
 
     async def stop(self) -> None:

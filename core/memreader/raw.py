@@ -120,8 +120,15 @@ def _group(item: TextualMemoryItem) -> str:
     if not any(source.content for source in known.sources):
         return digest("alone", item.id)
     if known.sources[0].type == "doc":
-        return digest("doc", known.session_id, known.agent_id, known.sources[0].doc_path, known.sources[0].message_id)
-    return digest("chat", known.session_id, known.agent_id)
+        return digest(
+            "doc",
+            known.user_id,
+            known.session_id,
+            known.agent_id,
+            known.sources[0].doc_path,
+            known.sources[0].message_id,
+        )
+    return digest("chat", known.user_id, known.session_id, known.agent_id)
 
 
 def _alone(item: TextualMemoryItem) -> Passage:

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
@@ -229,8 +230,8 @@ class MemReader:
         readings: dict[int, PassageReading] = {}
         yield from self.distiller.job(passages, self.distiller.caller(), readings.__setitem__)
         by_id = {item.id: item for item in items}
-        found, _ = merged([readings[place] for place in range(len(passages))])
-        refined = [refined_item(one.candidate, by_id) for one in found]
+        groups = groupby((readings[place] for place in range(len(passages))), key=lambda read: read.passage.group)
+        refined = [refined_item(one.candidate, by_id) for _, group in groups for one in merged(list(group))[0]]
         for reading in readings.values():
             if reading.failure is not None:
                 logger.warning("not refined: %s", reading.failure.reason)

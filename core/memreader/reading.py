@@ -189,7 +189,8 @@ def make_item(
         source if source.session_id else source.model_copy(update={"session_id": labels.session_id})
         for source in candidate.sources
     ]
-    base = (labels.user_id, candidate.source_keys, reading_key if candidate.is_fast else FINE, candidate.text)
+    key = reading_key if candidate.is_fast else _fine_key(candidate, labels)
+    base = (labels.user_id, candidate.source_keys, key, candidate.text)
     identity = item_id(*base)
     if seen is not None:
         seen[identity] += 1
@@ -216,6 +217,13 @@ def make_item(
         }
     )
     return TextualMemoryItem(id=identity, memory=candidate.text, metadata=metadata)
+
+
+def _fine_key(candidate: Candidate, labels: Labels) -> str:
+    """Return the reading key of what a model made: another for labels that the source keys don't say, see `Tools`."""
+    in_session = any(source.type == "chat" for source in candidate.sources)
+    own = (labels.agent_id, None if in_session else labels.session_id)
+    return digest(FINE, own) if any(own) else FINE
 
 
 def _read_conversation(

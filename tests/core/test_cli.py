@@ -18,9 +18,10 @@ from memreader.errors import StoreBusyError
 from memreader.testing import HashEmbedder
 
 COMMANDS = (
-    "demo add search context list show history update delete export import dump load reindex stats purge users".split()
+    "demo add refine search context list show history update delete export import dump load reindex stats purge users".split()
 )
 READING = {
+    "refine": ["--model", "m", "--base-url", "http://127.0.0.1:9/v1"],
     "search": ["tea"],
     "context": ["tea"],
     "list": [],
@@ -203,7 +204,7 @@ def test_an_interruption_is_one_line_and_code_130(cli: CommandLine, monkeypatch:
     raising(monkeypatch, KeyboardInterrupt())
     ran = cli("list")
     assert ran.code == 130
-    assert ran.err == "memreader: interrupted; what was done before stays\n"
+    assert ran.err == "memreader: interrupted; what was done stays\n"
 
 
 def test_an_error_that_nobody_expected_is_a_line_too(

@@ -340,6 +340,6 @@ def test_an_interrupted_add_keeps_what_was_done_and_says_one_line(tmp_path: Path
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, b"")
-    assert err == b"memreader: interrupted; what was done before stays\n"
+    assert err == b"memreader: interrupted; what was done stays - run it again to go on\n"
     with Memory.open(tmp_path / "s") as memory:
         assert 0 < len(memory.get_all(user_id="ana")) < 400

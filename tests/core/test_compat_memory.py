@@ -123,12 +123,12 @@ class TestGeneralTextMemory:
             general.add(given)
         assert general.get_all() == []
 
-    def test_a_model_for_extraction_is_said_once_not_to_be_used(self, caplog: pytest.LogCaptureFixture) -> None:
-        config = {"extractor_llm": {"backend": "openai", "config": {}}}
-        memory = GeneralTextMemory(config, embedder=HashEmbedder())
-        assert len(memory.extract(CHAT)) == len(memory.extract(CHAT)) == 2
+    def test_a_model_that_is_only_begun_to_be_named_is_said_to_be_none(self, caplog: pytest.LogCaptureFixture) -> None:
+        for _ in range(2):
+            memory = GeneralTextMemory({"extractor_llm": {"backend": "openai", "config": {}}}, embedder=HashEmbedder())
+            assert len(memory.extract(CHAT)) == 2
+            memory.close()
         assert caplog.text.count("extractor_llm") == 1
-        memory.close()
 
     def test_a_path_keeps_the_memories(self, tmp_path: Path) -> None:
         vector_db = {"backend": "qdrant", "config": {"path": str(tmp_path), "collection_name": "notes"}}

@@ -280,6 +280,9 @@ class TestRefusals:
         assert float(rows[1] @ HASHED.embed([long])[0]) > 0.9
         assert "max_tokens" in caplog.text
         assert "word1" not in caplog.text
+        server.requests.clear()
+        embedder.embed(["text"] * 64)
+        assert [len(texts) for texts in server.texts] == [64]
 
     def test_an_error_of_the_server_that_is_about_length_is_no_reason_to_wait(
         self, server: OpenAIServer, embedder: OpenAIEmbedder

@@ -10,6 +10,7 @@ import os
 import pickle
 import time
 import traceback
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -306,17 +307,19 @@ class TestFailures:
         model = OpenAIChatModel("m", base_url=server.url, timeout_s=0.1)
         server.script(Answer(delay_s=5))
         started = time.monotonic()
-        with pytest.raises(TimeoutError, match=r"127\.0\.0\.1"):
+        with pytest.raises(TimeoutError, match=r"127\.0\.0\.1") as caught:
             ask(model, way)
         assert time.monotonic() - started < 3
+        assert caught.value.__cause__ is caught.value.__context__ is None
         model.close()
 
     def test_a_connection_that_is_cut_is_a_connection_error(
         self, server: OpenAIServer, model: OpenAIChatModel, way: str
     ) -> None:
         server.script(Answer("x" * 10_000, cut=True))
-        with pytest.raises(ConnectionError, match=r"127\.0\.0\.1"):
+        with pytest.raises(ConnectionError, match=r"127\.0\.0\.1") as caught:
             ask(model, way)
+        assert caught.value.__cause__ is caught.value.__context__ is None
         assert ask(model, way).text == "ok"
 
     def test_nobody_there_is_a_connection_error(self, way: str) -> None:
@@ -572,12 +575,26 @@ class TestConnections:
         asyncio.run(go())
         assert server.connections == 4
 
-    def test_a_model_that_goes_takes_its_connections_with_it(self, server: OpenAIServer) -> None:
-        model = OpenAIChatModel("m", base_url=server.url)
-        ask(model)
+    def test_an_event_loop_that_ends_takes_its_connections_with_it(
+        self, server: OpenAIServer, model: OpenAIChatModel
+    ) -> None:
         ask(model, "async")
-        del model
-        gc.collect()
+        assert server.wait_until_unused(5)
+
+    def test_a_model_that_goes_takes_its_connections_with_it(self, server: OpenAIServer) -> None:
+        async def go() -> None:
+            model = OpenAIChatModel("m", base_url=server.url)
+            await model.acomplete(ASKED)
+            model.complete(ASKED)
+            del model
+            gc.collect()
+            await asyncio.sleep(0.1)
+
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always", ResourceWarning)
+            asyncio.run(go())
+            gc.collect()
+        assert [str(warning.message) for warning in warned] == []
         assert server.wait_until_unused(5)
 
     def test_a_call_that_is_cancelled_leaves_the_others_alone(

@@ -26,6 +26,7 @@ from memreader.testing import (
     HashEmbedder,
     ItemStoreContract,
     PostingIndexContract,
+    RefiningContract,
     VectorIndexContract,
 )
 from memreader.testing.store_records import DIMENSION
@@ -38,7 +39,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
     database.close()
 
 
-class TestSqliteItems(ItemStoreContract):
+class TestSqliteItems(ItemStoreContract, RefiningContract):
     @pytest.fixture
     def items(self, database: Database) -> ItemStore:
         return SqliteItems(database, {"embedder": "e", "dimension": str(DIMENSION), "lexicon": "l"})

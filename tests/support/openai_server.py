@@ -65,6 +65,11 @@ class Request:
     """Names in lower case."""
     body: dict[str, Any]
 
+    @property
+    def is_for_embeddings(self) -> bool:
+        """Whether texts are to be embedded; else a chat is to be completed."""
+        return self.path.partition("?")[0].endswith("/embeddings")
+
 
 def completion(answer: Answer, **message: Any) -> dict[str, Any]:
     """Return the body of a chat completion; `message` has further fields of the message."""
@@ -118,12 +123,12 @@ class OpenAIServer:
     @property
     def chats(self) -> list[dict[str, Any]]:
         """Bodies of the chat completions that were asked."""
-        return [request.body for request in self.requests if request.path.endswith("/chat/completions")]
+        return [request.body for request in self.requests if not request.is_for_embeddings]
 
     @property
     def texts(self) -> list[list[str]]:
         """What was to be embedded, per request."""
-        return [request.body["input"] for request in self.requests if request.path.endswith("/embeddings")]
+        return [request.body["input"] for request in self.requests if request.is_for_embeddings]
 
     def __enter__(self) -> Self:
         self._http = _Server(("127.0.0.1", 0), _Handler)
@@ -164,7 +169,7 @@ class OpenAIServer:
             scripted = self._script.popleft() if self._script else None
         if scripted is not None:
             return scripted
-        return self._embedded(request) if request.path.endswith("/embeddings") else self.reply(request)
+        return self._embedded(request) if request.is_for_embeddings else self.reply(request)
 
     def under_way(self, change: int) -> None:
         """Count a request that begins or ends."""

@@ -11,10 +11,34 @@ import typer
 
 from memreader.cli.chats import chats_in, spoken
 from memreader.cli.failing import EXPECTED, FAILED, CommandError, UsageError, reason, spelled
+from memreader.cli.models import (
+    ApiKeyEnv,
+    Asked,
+    BaseUrl,
+    Concurrency,
+    MaxCalls,
+    MaxTokens,
+    Mode,
+    Model,
+    PriceIn,
+    PriceOut,
+    Timeout,
+    for_mode,
+)
 from memreader.cli.opening import folder_of, opened
-from memreader.cli.options import AsJson, Embedder, MaxMb, StoreDir, User, checked_label, checked_tags, checked_time
+from memreader.cli.options import (
+    AsJson,
+    Embedder,
+    MaxMb,
+    StoreDir,
+    User,
+    checked_label,
+    checked_tags,
+    checked_time,
+)
 from memreader.cli.paths import Found, find_files
 from memreader.cli.progress import Bars
+from memreader.cli.refine import Refined, read_by_model
 from memreader.cli.screen import Screen, counted, printable
 from memreader.cli.words import told
 from memreader.errors import InputError, StoreError
@@ -40,6 +64,8 @@ class Summary:
     replaced: list[str] = field(default_factory=list)
     left_out: int = 0
     """Messages and parts that hold no words: pictures, links, empty messages."""
+    refining: dict[str, Any] | None = None
+    """What a language model made of it; None where none was asked."""
     skipped: list[dict[str, str]] = field(default_factory=list)
     failures: list[dict[str, str]] = field(default_factory=list)
 
@@ -86,6 +112,7 @@ class How:
 
 
 def add(
+    ctx: typer.Context,
     paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Files and folders; - is standard input.")],
     store: StoreDir,
     user: User,
@@ -105,6 +132,16 @@ def add(
     ] = False,
     as_chat: Annotated[bool, typer.Option("--as-chat", help="Take nothing but chats.")] = False,
     max_mb: MaxMb = 100,
+    mode: Mode = "fast",
+    model: Model = None,
+    base_url: BaseUrl = None,
+    api_key_env: ApiKeyEnv = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    concurrency: Concurrency = 8,
+    timeout_s: Timeout = 120,
+    price_in: PriceIn = None,
+    price_out: PriceOut = None,
     embedder: Embedder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -115,23 +152,57 @@ def add(
     markdown, html, csv, JSON, source code, and pdf, docx, pptx, xlsx, epub and msg. Text from standard input is what
     the user said. What was read before is not read again; a file that has changed takes the place of its old version.
 
+    In mode fine a language model makes memories of it, window by window, once everything is kept as it stands: what was
+    said is never lost, and Ctrl-C keeps what is done. What the model can't read stays raw and is named; run it again,
+    or refine.
+
     A file that can't be read doesn't stop the others; the exit code is then 1.
+
+    Example: memreader add chat.json notes/ --mode fine --model qwen3:8b --base-url http://localhost:11434/v1
     """
     if as_document and as_chat:
         raise UsageError("--as-document and --as-chat don't go together")
     if "" in paths:
         raise UsageError("a path is empty")
+    fine = for_mode(
+        ctx,
+        mode,
+        model,
+        base_url=base_url,
+        api_key_env=api_key_env,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        concurrency=concurrency,
+        timeout_s=timeout_s,
+        price_in=price_in,
+        price_out=price_out,
+    )
+    settings = None if fine is None else fine.settings()
     screen, summary = Screen(as_json=as_json), Summary()
     how = How(user, session, tuple(tag or ()), at, as_document, as_chat, ParseLimits(max_input_mb=max_mb))
     readable = [one for one in find_files(paths, store=folder_of(store)) if not summary.leaves_out(one)]
+    refined: Refined | None = None
     if readable:
-        with opened(store, embedder, create=True, max_mb=max_mb) as memory, Bars(screen) as bars:
+        with opened(store, embedder, create=True, max_mb=max_mb, models=settings) as memory, Bars(screen) as bars:
             for place, found in enumerate(readable):
                 bars.files(found.path.name, place, len(readable))
                 _take(found, memory, how, summary, bars)
-    _show(summary, screen)
-    if summary.failures:
+            if fine is not None:
+                bars.files("files", len(readable), len(readable))
+                refined = _made(memory, fine, how, summary, bars)
+    _show(summary, refined, screen)
+    if summary.failures or not (refined is None or refined.is_whole):
         raise typer.Exit(FAILED)
+
+
+def _made(memory: Memory, fine: Asked, how: How, summary: Summary, bars: Bars) -> Refined:
+    """Have the model read what was added, and what was there and is still raw; all files at once, so that calls of many
+    small ones run side by side, and within one budget.
+    """
+    ids = list(dict.fromkeys([*summary.added, *summary.existing]))
+    refined = read_by_model(memory, bars, fine, user_id=how.user_id, ids=ids)
+    summary.refining = refined.fields
+    return refined
 
 
 def _take(found: Found, memory: Memory, how: How, summary: Summary, bars: Bars) -> None:
@@ -145,6 +216,7 @@ def _take(found: Found, memory: Memory, how: How, summary: Summary, bars: Bars) 
                 session_id=how.session_id or session_id,
                 tags=how.tags,
                 at=how.at,
+                mode="fast",
                 progress=bars,
             )
             summary.count(report, found)
@@ -185,12 +257,14 @@ def _standard_input(limits: ParseLimits) -> bytes:
     return sys.stdin.buffer.read(int(limits.max_input_mb * MB) + 1)
 
 
-def _show(summary: Summary, screen: Screen) -> None:
+def _show(summary: Summary, refined: Refined | None, screen: Screen) -> None:
     for one in summary.skipped:
         screen.say(f"skipped: {one['path']}: {one['reason']}", style="dim")
     for one in summary.failures:
         screen.say(f"not added: {one['path']}: {one['reason']}", style="red")
-    parts = [told(len(summary.added), len(summary.existing), len(summary.replaced))]
+    if refined is not None:
+        refined.show_left(screen)
+    parts = [_told(summary, refined)]
     if summary.left_out:
         parts.append(f"{counted(summary.left_out, 'message or picture', 'messages or pictures')} without words")
     files = [
@@ -198,4 +272,16 @@ def _show(summary: Summary, screen: Screen) -> None:
         f"{len(summary.skipped):,} skipped" if summary.skipped else "",
         f"{len(summary.failures):,} failed" if summary.failures else "",
     ]
-    screen.done(f"{', '.join(parts)} ({', '.join(filter(None, files))})", summary)
+    took = "" if refined is None else refined.took
+    screen.done(f"{', '.join(parts)} ({', '.join(filter(None, files))}){took}", summary)
+
+
+def _told(summary: Summary, refined: Refined | None) -> str:
+    """Return what became of the words, in words."""
+    if refined is None:
+        return told(len(summary.added), len(summary.existing), len(summary.replaced))
+    parts = [refined.found]
+    parts += [f"{len(summary.added):,} kept raw"] if summary.added else []
+    parts += [f"{len(summary.existing):,} known before"] if summary.existing else []
+    parts += [f"{len(summary.replaced):,} replaced"] if summary.replaced else []
+    return ", ".join(parts)

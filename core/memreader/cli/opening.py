@@ -16,6 +16,7 @@ from memreader.ports import Vectors
 from memreader.stores import Facts, Store
 
 if TYPE_CHECKING:
+    from memreader.distill import ModelSettings
     from memreader.memory import Memory
     from memreader.ports import Embedder
 
@@ -69,7 +70,12 @@ def existing(store: Path) -> Path:
 
 @contextmanager
 def opened(
-    store: Path, embedder: EmbedderName | None, *, create: bool = False, max_mb: float | None = None
+    store: Path,
+    embedder: EmbedderName | None,
+    *,
+    create: bool = False,
+    max_mb: float | None = None,
+    models: ModelSettings | None = None,
 ) -> Iterator[Memory]:
     """Give the memory in a folder.
 
@@ -78,6 +84,7 @@ def opened(
         embedder: None for the one that the store was made with.
         create: Make it when it isn't there.
         max_mb: Largest input, in MB; None for the usual bounds.
+        models: Language models, and how they are asked.
 
     Raises:
         CommandError: There is no store, or it was made with another embedder than the one given.
@@ -93,7 +100,7 @@ def opened(
             opening.callback(held.close)
             chosen = _embedder_of(held, embedder)
         try:
-            memory = memreader.Memory.open(folder, embedder=chosen, **bounds)
+            memory = memreader.Memory.open(folder, embedder=chosen, **bounds, **(models or {}))
         except EmbedderMismatchError as error:
             raise CommandError(f"{error} From the command line: memreader reindex") from None
         yield opening.enter_context(memory)

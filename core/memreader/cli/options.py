@@ -51,6 +51,12 @@ def checked_share(value: float | None) -> float | None:
     return value
 
 
+def was_typed(ctx: typer.Context, name: str) -> bool:
+    """Return whether an option stands on the command line: a variable that stands for it is set once, for all calls."""
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def json_object(text: str | None, option: str) -> dict[str, Any] | None:
     """Return the JSON object that an option holds."""
     if text is None:

@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import memreader
-from memreader.cli import add, change, demo, find, keep
+from memreader.cli import add, change, demo, find, keep, refine
 from memreader.cli.failing import (
     EXPECTED,
     FAILED,
@@ -35,9 +35,12 @@ from memreader.cli.screen import Screen
 from memreader.errors import FilterError
 
 EPILOG = (
-    "MEMREADER_STORE and MEMREADER_USER stand for --store and --user. Results go to stdout, messages to stderr. "
+    "MEMREADER_STORE and MEMREADER_USER stand for --store and --user, MEMREADER_MODEL and MEMREADER_BASE_URL for "
+    "--model and --base-url; MEMREADER_API_KEY holds the endpoint's key. Results go to stdout, messages to stderr. "
     "Exit codes: 0 fine, 1 failed (in part, too), 2 wrongly called, 130 interrupted."
 )
+RESUMABLE = frozenset({"add", "refine", "reindex"})
+"""Commands that leave out what was done before."""
 
 
 class Commands(TyperGroup):
@@ -48,7 +51,8 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            complain("interrupted; what was done before stays")
+            again = " - run it again to go on" if ctx.invoked_subcommand in RESUMABLE else ""
+            complain(f"interrupted; what was done stays{again}")
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             raise typer.Exit(FAILED) from None  # whoever read the output has seen enough
@@ -71,7 +75,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for panel, commands in (
-    (REMEMBER, (demo.demo, add.add, find.search, find.context, find.list_, find.show, find.history)),
+    (REMEMBER, (demo.demo, add.add, refine.refine, find.search, find.context, find.list_, find.show, find.history)),
     (CHANGE, (change.update, change.delete)),
     (KEEP, (keep.export, keep.import_, keep.dump, keep.load, keep.reindex, keep.stats, keep.purge, keep.users)),
 ):
@@ -86,7 +90,10 @@ def frame(
     ctx: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
-    """Memory for conversations and documents: add them, and find the evidence again. Offline."""
+    """Memory for conversations and documents: add them, and find the evidence again.
+
+    Offline, but for a language model that you name.
+    """
     if version:
         Screen().write(f"memreader {memreader.__version__}")
         raise typer.Exit

@@ -12,7 +12,14 @@ from rich.text import Text
 from memreader.cli.failing import spelled
 from memreader.cli.screen import Screen, one_line
 
-_STAGES = {"read": "reading", "embed": "embedding", "parse": "parsing"}
+_STAGES = {
+    "read": "reading",
+    "embed": "embedding",
+    "parse": "parsing",
+    "refine": "windows read by the model",
+    "rewrite": "checked for standing alone",
+    "hallucination": "checked for what was said",
+}
 
 
 class _Rate(ProgressColumn):

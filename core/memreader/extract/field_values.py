@@ -84,10 +84,10 @@ def read_lines(value: object) -> tuple[int, ...]:
     >>> read_lines([1, "3-5", "[9]"]), read_lines("lines 2, 4"), read_lines(True)
     ((1, 3, 4, 5, 9), (2, 4), ())
     """
-    entries = value if isinstance(value, list | tuple) else [value]
-    return tuple(
-        islice(dict.fromkeys(number for entry in entries[:MAX_LINES] for number in _numbers(entry)), MAX_LINES)
-    )
+    entries = value if _is_list(value) else [value]
+    numbers = (number for entry in entries[:MAX_LINES] for number in _numbers(entry))
+    # Bounded before they are told apart: one short text may stand for millions.
+    return tuple(islice(dict.fromkeys(islice(numbers, 10 * MAX_LINES)), MAX_LINES))
 
 
 def _numbers(entry: object) -> Iterator[int]:
@@ -105,7 +105,7 @@ def _numbers(entry: object) -> Iterator[int]:
         for match in _NUMBERS.finditer(text):
             first, last = int(match[1]), int(match[2] or match[1])
             yield first
-            yield from range(first + 1, min(last, first + MAX_LINES) + 1) if last > first else (last,)
+            yield from range(first + 1, last + 1) if last > first else (last,)
 
 
 def read_relations(value: object) -> tuple[tuple[str, str, str], ...]:

@@ -10,7 +10,7 @@ from memreader.calling import Answer, ModelFailure, Prompt, Task
 from memreader.errors import BudgetExceededError
 from memreader.extract.fast import first_sentence
 from memreader.extract.ground import cited_lines, dated, said_by
-from memreader.extract.passage import Line, Passage, render_passage
+from memreader.extract.passage import Line, Passage, between_marks, render_passage
 from memreader.extract.reply import parse_reply
 from memreader.extract.schema import REPLY_SCHEMA, FoundMemory, FoundReply, read_fields
 from memreader.models.retrying import status_of
@@ -118,7 +118,7 @@ def passage_prompt(passage: Passage, *, language: str, options: FineOptions, car
         language,
         **values,
         instructions=options.instructions,
-        carried=carried,
+        carried=between_marks(carried) if carried else "",
     )
     return Prompt(({"role": "user", "content": filled},), schema=REPLY_SCHEMA, task=task)
 

@@ -27,6 +27,8 @@ class Frame:
     key: Any = NO_KEY
     last_key: Any = NO_KEY
     comma: bool = False
+    is_recast: bool = False
+    """Its bracket was already taken for the other kind: not again."""
 
     @property
     def shape(self) -> Shape:
@@ -96,6 +98,7 @@ def edits(frames: list[Frame], closed: Any, token: Token, lexer: Lexer) -> list[
     """
     frame = frames[-1]
     empty = not frame.container
+    recast = [] if frame.is_recast else ["recast"]
     if frame.shape == "V":
         return ["drop key", "empty", "list", "skip"] if token.kind == "close" else ["drop key", "skip"]
     if token.kind == "close":
@@ -104,7 +107,7 @@ def edits(frames: list[Frame], closed: Any, token: Token, lexer: Lexer) -> list[
         return ["skip"]
     if frame.shape == "D":
         if empty:
-            return ["skip", "recast", "unopen"] if token.kind == "open" else ["recast", "unopen", "skip"]
+            return ["skip", *recast, "unopen"] if token.kind == "open" else [*recast, "unopen", "skip"]
         wrap = ["wrap"] if _is_like_last(frame, token) else []
         if token.kind != "open":
             return [*wrap, "skip"]
@@ -114,11 +117,13 @@ def edits(frames: list[Frame], closed: Any, token: Token, lexer: Lexer) -> list[
         is_new = name.value in frame.container or len(frames) == 1
         return ["close", *wrap, "reopen", "skip"] if is_new else ["skip", "close", *wrap, "reopen"]
     if empty:
-        return ["close", "object"] if frame.comma else ["recast", "object", "unopen"]
+        return ["close", "object"] if frame.comma else [*recast, "object", "unopen"]
     last = frame.container[-1]
     if not isinstance(last, dict):
         return ["close", "object", "skip"]
-    if closed is last and token.value not in last and token.value != next(iter(frame.container[0]), None):
+    first = frame.container[0]
+    begins = isinstance(first, dict) and token.value == next(iter(first), None)
+    if closed is last and token.value not in last and not begins:
         return ["reopen", "object", "close"]
     return ["object", "close", "reopen"]
 

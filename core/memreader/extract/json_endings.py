@@ -27,11 +27,13 @@ NEAR = r"[\s\ufeff\u200b-\u200f\u2060]{0,99}"
 SPACE = re.compile(r"(?:[\s\ufeff\u200b-\u200f\u2060]+|\\[nrt](?=[\s\"}\]\\]))*")
 NEAR_SPACE = re.compile(NEAR)
 _NAME = rf"[^{ANY_QUOTE}\n\\:\uff1a,{{}}\[\]]{{1,60}}"
-KEY_AHEAD = re.compile(rf"[*_\-\u2022 ]{{0,4}}(?:[{ANY_QUOTE}]{_NAME}[{ANY_QUOTE}][*_]*{NEAR}[{COLONS}])")
+KEY_AHEAD = re.compile(rf"[*_\-\u2022 ]{{0,4}}(?:[uUbB]?[{ANY_QUOTE}]{_NAME}[{ANY_QUOTE}][*_]*{NEAR}[{COLONS}])")
 """A quoted name and a colon."""
 _KEY_LIKE = re.compile(
-    rf"[{ANY_QUOTE}]{_NAME}[{ANY_QUOTE}]{NEAR}(?:\w?{NEAR}[{ANY_QUOTE}\[{{])|[{ANY_QUOTE}][\w ]{{1,60}}[:\uff1a]|\w[\w ]{{0,60}}[{ANY_QUOTE}]{NEAR}[:\uff1a]"
+    rf"[{ANY_QUOTE}]{_NAME}[{ANY_QUOTE}]{NEAR}(?:\w?{NEAR}[{ANY_QUOTE}\[{{]|[\d\-]|true|false|null)"
+    rf"|[{ANY_QUOTE}][\w ]{{1,60}}[:\uff1a]|\w[\w ]{{0,60}}[{ANY_QUOTE}]{NEAR}[:\uff1a]"
 )
+"""A name with its colon or one of its quotes missing."""
 _BARE_KEY = re.compile(rf"([^\W\d][\w\-]{{0,60}}){NEAR}[:\uff1a]")
 _STYLE = re.compile(r"[{,]\s{0,99}[^\W\d][\w\-]{0,60}\s{0,9}[:\uff1a]")
 _ITEM_AHEAD = re.compile(rf"[{ANY_QUOTE}{{\[(\-]|\d|true\b|false\b|null\b|None\b|True\b|False\b|\.\.\.|\u2026")
@@ -39,7 +41,8 @@ _QUOTED_ITEM = re.compile(rf"[{ANY_QUOTE}][^{ANY_QUOTE}\n]{{1,200}}[{ANY_QUOTE}]
 _REST_OF_LIST = re.compile(r'(?:"[^"\n]{1,99}"\s{0,9},\s{0,9}){0,5}"[^"\n]{1,99}"\s{0,9}\]')
 _CLOSE_RUN = re.compile(r"[}\]\uff5d\uff3d\s]{1,99}")
 _STRONG_END = re.compile(
-    rf"{NEAR}(?:,{NEAR}[{ANY_QUOTE}]{_NAME}[{ANY_QUOTE}]{NEAR}[:\uff1a]|[}}\]]{NEAR}(?:[,}}\]]|\Z))"
+    rf"{NEAR}(?:,{NEAR}[{ANY_QUOTE}]{_NAME}[{ANY_QUOTE}]{NEAR}[:\uff1a]"
+    rf"|[}}\]]{NEAR}(?:[,}}\]]|\Z))"
 )
 _STRONG_ITEM = re.compile(rf"{NEAR}(?:,{NEAR}[{ANY_QUOTE}]|\]{NEAR}[,}}\]])")
 _COMMENT_END = re.compile(r"[ \t]*(?://|#)[^\"\n]{0,200}(?:\n|\Z)|\s{0,99}/\*[^*\n]{0,200}\*/")
@@ -115,6 +118,7 @@ class Endings:
         )
 
     def follows_comma(self, at: int, place: Place, *, ascii_comma: bool) -> bool:
+        """Tell whether what is at `at`, behind a comma, is another field or element, and not more of a text."""
         text = self.text
         space = SPACE.match(text, at)
         assert space is not None

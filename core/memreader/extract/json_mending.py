@@ -94,6 +94,7 @@ class Mender:
         self._closed: Any = None
         self._exact, self._cut = not implied, False
         self._left_open = 0
+        self._edited_at, self._edits_here = -1, 0
         self._bad = bad
         self._losses: list[str] = []
         if implied:
@@ -109,7 +110,7 @@ class Mender:
                 break
             if not self._frames and not self._cut and self._goes_on(at):
                 self._frames.append(Frame(self._root, comma=True))
-                self._exact = False
+                self._lose(f"which bracket is wrong before {quoted(self.text[at : at + 200])}")
         hidden = len(self._losses) - _MOST_LOSSES
         lost = self._losses[:_MOST_LOSSES] + ([f"and {hidden} more"] if hidden > 0 else [])
         return Mended(self._root, at, self._exact, self._cut, tuple(lost), self._left_open)
@@ -132,7 +133,8 @@ class Mender:
         if token.lost:
             self._lose(token.lost)
         if token.kind == "comma":
-            self._exact = self._exact and not frame.comma and bool(frame.container)
+            if frame.comma or not frame.container:
+                self._lose("what may be missing beside a comma")
             frame.comma = True
             return token.end
         if token.kind == "close":
@@ -206,6 +208,10 @@ class Mender:
 
     def _edit(self, token: Token) -> int:
         self._exact = False
+        self._edits_here = self._edits_here + 1 if token.start == self._edited_at else 0
+        self._edited_at = token.start
+        if self._edits_here > MAX_DEPTH:
+            return self._make("skip", token)
         shape = "".join(frame.shape for frame in self._frames)
         best, best_score = "", -1
         for name in edits(self._frames, self._closed, token, self._lexer):
@@ -268,9 +274,10 @@ class Mender:
         """Make the edit; return where to go on."""
         frame = self._frames[-1]
         if name == "skip":
-            if token.kind in ("value", "key", "junk"):
-                self._lose(token.lost or f"{quoted(str(token.value))}, which stands where it has no meaning")
+            written = self.text[token.start : token.end]
+            self._lose(token.lost or f"{quoted(written)}, which stands where it has no meaning")
             return token.end
+        self._losses.append(f"which bracket is wrong at {quoted(self.text[token.start : token.start + 200])}")
         if name in ("close", "swap"):
             self._close_edited(frame, is_close=name == "close")
             return token.end if name == "swap" else token.start
@@ -312,7 +319,7 @@ class Mender:
         if recast:
             other: Any = {} if isinstance(frame.container, list) else []
             self._replace(frame.container, other)
-            self._frames.append(Frame(other, comma=frame.comma))
+            self._frames.append(Frame(other, comma=frame.comma, is_recast=True))
             return
         parent = self._frames[-1]
         if isinstance(parent.container, list):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]  # typeshed leaves it out
 from typing import Any, Literal, TypeAlias
 
 from memreader.extract.json_endings import (
@@ -24,7 +24,7 @@ from memreader.extract.json_endings import (
     OPENERS,
     PLUS,
     QUOTES,
-    SPACE,
+    Endings,
     Place,
 )
 from memreader.extract.json_words import NOT_A_VALUE, plain_value, unescape
@@ -34,9 +34,14 @@ Kind: TypeAlias = Literal["open", "close", "comma", "key", "value", "cut", "junk
 _BLANK = re.compile(r"[\s\ufeff\u200b-\u200f\u2060\u00ad]+")
 _COLON = re.compile(rf"[*_]*{NEAR}(?:=>|[{COLONS}]{{1,2}})")
 _VALUE_AHEAD = re.compile(
-    rf"{NEAR}(?:\w{{0,2}}{NEAR})?[{ANY_QUOTE}\[{{\d\-]|{NEAR}(?:true|false|null|None|True|False)\b"
+    rf"{NEAR}(?:[^\d\-{ANY_QUOTE}\[{{}}\],]{NEAR})?(?=[{ANY_QUOTE}\[{{\d\-])|{NEAR}(?=(?:true|false|null|None|True|False)\b)"
 )
+"""A value without a colon before it, or with another character in the colon's place."""
+_LONGEST_NAME = 400
 _REST_OF_NAME = re.compile(rf"([\w \-]{{1,40}})[{ANY_QUOTE}]{NEAR}[:\uff1a]")
+_BARE_NAME = re.compile(rf"([^{ANY_QUOTE}\n:\uff1a,{{}}\[\]]{{1,60}}?)[{ANY_QUOTE}*_]{{0,3}}{NEAR}(?:=>|[{COLONS}])")
+_WORD = re.compile(r"[^\W_]{1,60}|.", re.DOTALL)
+_CONTROL = re.compile(r"[\x00-\x1f]")
 _NOT_A_NAME = re.compile(rf"{NEAR}[}}\],{{\[:]")
 _PREFIX = re.compile(
     rf"[^\W\d]{{1,2}}(?=[\"'][^\s:,}}\]])|[^\s\d{ANY_QUOTE},:\uff1a=\[\]{{}}]{{1,2}}{NEAR}(?=[{{\[]{NEAR}[{ANY_QUOTE}{{\[]|\"[^:\"]{{0,200}}\"{NEAR}[,\]}}])"
@@ -45,7 +50,7 @@ _PREFIX = re.compile(
 """What stands before a value and isn't part of it: Python's r and b, a stray character."""
 _KEY_IN_STRING = re.compile(r"\s*(\w[\w \-]{0,59}?)[^\w\s:\uff1a]?\s*[:\uff1a]\s*")
 _PLAIN = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
-_AFTER_PLAIN = re.compile(r"[\s,}\]]")
+_AFTER_PLAIN = re.compile(r"[\s,}\]]|\\[nrt]")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?=\s{0,99}(?:,\s{0,99}[\"'}]|[}\n]))")
 _BARE_STOPS = re.compile(rf"[{COMMAS}}}\]\uff5d\uff3d)\n\"']")
 _BULLETS = re.compile(r"[*_\u2022\-]{1,3}(?=[ \t]*[\"'*_\w])[ \t]*")
@@ -146,52 +151,64 @@ class Lexer:
         return at, exact
 
     def _key(self, start: int) -> Token:
-        """Read a quoted name with its colon; without one it is a value, and what does with it is decided above."""
+        """Read a quoted name and its colon; what has no colon is a value, for the caller to make sense of."""
+        if self._literal:
+            return self._literal_key(start)
         text, closers = self.text, QUOTES[self.text[start]]
-        stop = start + 1
-        limit = min(self.size, start + 400)
+        stop, limit = start + 1, min(self.size, start + _LONGEST_NAME)
         while stop < limit and text[stop] not in closers and text[stop] != "\u201d":
             stop += 2 if text[stop] == "\\" else 1
-        if stop >= self.size or (stop < limit and not text[stop + 1 : stop + 100].strip() and stop + 100 > self.size):
-            if text[start] != '"' and self._last_quote > start:
-                return Token(
-                    "junk", text[start], start, start + 1, False, f"{quoted(text[start])} where a name should be"
-                )
-            return Token("cut", text[start + 1 :], start, self.size, text[start] == '"')
-        if (text[start] != '"' and self._last_quote > start and stop >= limit) or _NOT_A_NAME.match(text, start + 1):
+        is_odd = text[start] != '"' and self._last_quote > start
+        is_last = stop >= self.size or (self.size - stop <= 100 and not text[stop + 1 :].strip())
+        if (is_odd and (is_last or stop >= limit)) or (not is_last and _NOT_A_NAME.match(text, start + 1)):
             return Token("junk", text[start], start, start + 1, False, f"{quoted(text[start])} where a name should be")
+        if is_last:
+            return Token("cut", text[start + 1 :], start, self.size, text[start] == '"')
         inside = text[start + 1 : min(stop, limit)]
         if (early := _KEY_IN_STRING.match(inside)) and not _COLON.match(text, stop + 1):
             # The quote that would end it opens the value: the name's own closing quote is missing.
-            return Token("key", early[1], start, start + 1 + early.end(), False)
+            return Token(
+                "key", early[1], start, start + 1 + early.end(), False, f"where the name {quoted(early[1])} ends"
+            )
         if stop >= limit:
             return self._string(start, "value")
-        name, exact, _ = self._content(inside, text[start] == '"' and text[stop] == '"')
-        name = name if exact else name.replace("\\", "")
+        return self._named(start, stop)
+
+    def _named(self, start: int, stop: int) -> Token:
+        """Read on behind the closing quote of a name."""
+        text = self.text
+        name, exact, lost = self._content(text[start + 1 : stop], text[start] == '"' and text[stop] == '"')
+        name = name if exact else _CONTROL.sub("", name.replace("\\", ""))
         if colon := _COLON.match(text, stop + 1):
-            return Token(
-                "key", name, start, colon.end(), exact and text[colon.end() - 1] == ":" and "*" not in colon[0]
-            )
+            is_plain = text[colon.end() - 1] == ":" and "*" not in colon[0]
+            return Token("key", name, start, colon.end(), exact and is_plain, lost)
         if rest := _REST_OF_NAME.match(text, stop + 1):
-            return Token("key", name + rest[1], start, rest.end(), False)
-        if _VALUE_AHEAD.match(text, stop + 1) and len(inside) <= 60:
-            at = SPACE.match(text, stop + 1)
-            assert at is not None
-            skipped = at.end() + (1 if text[at.end()] not in "\"'[{-" and not text[at.end()].isdigit() else 0)
-            skipped = skipped if text[at.end() : at.end() + 1] not in QUOTES else at.end()
-            return Token("key", name, start, skipped if _PLAIN.match(text, at.end()) is None else at.end(), False)
-        return Token("value", name, start, stop + 1, exact)
+            return Token("key", name + rest[1], start, rest.end(), False, f"which quotes end {quoted(name + rest[1])}")
+        if (value := _VALUE_AHEAD.match(text, stop + 1)) and stop - start <= 61:
+            lost = lost or ("" if value[0].strip() == "" else f"what stands between {quoted(name)} and its value")
+            return Token("key", name, start, value.end(), False, lost)
+        return Token("value", name, start, stop + 1, exact, lost)
+
+    def _literal_key(self, start: int) -> Token:
+        try:
+            name, stop = scanstring(self.text, start + 1, True)
+        except json.JSONDecodeError:
+            return Token("cut", self.text[start + 1 :], start, self.size, self.text[start] == '"')
+        ahead, exact = self._skip(stop)
+        if ahead >= self.size:
+            return Token("cut", name, start, self.size, exact)
+        is_key = self.text[ahead] == ":"
+        return Token("key" if is_key else "value", name, start, ahead + is_key, exact and is_key)
 
     def _bare_name(self, start: int) -> Token:
         text = self.text
         if (plain := _PLAIN.match(text, start)) and _AFTER_PLAIN.match(text, plain.end()):
             return Token("value", plain_value(plain[0]), start, plain.end())
-        match = re.compile(
-            rf"([^{ANY_QUOTE}\n:\uff1a,{{}}\[\]]{{1,60}}?)[{ANY_QUOTE}*_]{{0,3}}{NEAR}(?:=>|[{COLONS}])"
-        ).match(text, start)
+        match = _BARE_NAME.match(text, start)
         if match:
-            return Token("key", match[1].strip(" *_"), start, match.end(), False)
-        word = re.compile(r"[^\W_]{1,60}|.", re.DOTALL).match(text, start)
+            lost = f"where the name {quoted(match[1])} starts" if set(match[0]) & set(ANY_QUOTE) else ""
+            return Token("key", match[1].strip(" *_"), start, match.end(), False, lost)
+        word = _WORD.match(text, start)
         assert word is not None
         return Token("junk", word[0], start, word.end(), False, f"{quoted(word[0])} where a name should be")
 
@@ -237,7 +254,6 @@ class Lexer:
                 if inner == 1 and quote == '"':
                     # One quote too many, right beside another: a slip of the pen.
                     first, last = first + (text[first] == quote), last - (text[first] != quote == text[last - 1])
-                    inner = first == start + 1 and last == stop
                 value, exact, lost = self._content(text[first:last], quote == '"' and mark[0] == '"')
                 lost = lost or (f"which quotes end {quoted(value)}" if inner else "")
                 return Token("value", value, start, stop + 1, exact and not inner, lost)
@@ -258,10 +274,11 @@ class Lexer:
 
     def _content(self, raw: str, plain_quotes: bool) -> tuple[str, bool, str]:
         """Return what a string between quotes says, whether it was JSON, and what was guessed."""
-        if "\\" not in raw:
-            return raw, plain_quotes and not re.search(r"[\x00-\x1f]", raw), ""
-        value, exact = unescape(raw)
-        return value, exact and plain_quotes and not re.search(r"[\x00-\x1f]", raw), ""
+        value, is_known = unescape(raw) if "\\" in raw else (raw, True)
+        lost = "" if is_known else f"what the backslashes in {quoted(raw)} mean"
+        if _CONTROL.search(raw):
+            return value, False, lost or f"whether the line breaks or tabs in {quoted(raw)} were meant"
+        return value, is_known and plain_quotes, lost
 
     def _bare(self, start: int, place: Place) -> Token:
         """Read a value without quotes: a number, a literal, or words whose opening quote is missing."""

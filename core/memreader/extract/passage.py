@@ -283,9 +283,13 @@ def render_passage(passage: Passage, language: str) -> str:
             rows.append(wanted)
             heading = wanted
         rows.append(f"[{number}] {_head(line)}" + _BREAK.sub("\n    | ", line.text))
-    body = "\n".join(rows)
-    mark = _mark(body)
-    return f"<<<{mark}\n{body}\n{mark}>>>"
+    return between_marks("\n".join(rows))
+
+
+def between_marks(text: str) -> str:
+    """Return `text` between two lines that hold a word that it doesn't, so that nothing in it can end it."""
+    mark = _mark(text)
+    return f"<<<{mark}\n{text}\n{mark}>>>"
 
 
 def _head(line: Line) -> str:

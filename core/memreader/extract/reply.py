@@ -42,7 +42,7 @@ _ESCAPED = re.compile(r"[{\[]\s{0,99}(?:\\[nrt]|[{\[\s]){0,99}\\+\"")
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _LAST_COMMA = re.compile(r",[ \n\r\t]*[}\]]")
 _MOST_REST = 64
-_CUT_REST = re.compile(r"\s*(?:[a-zA-Z]{0,8}|[-+.\deE]{0,40}|\\(?:u[0-9a-fA-F]{0,3})?)\s*")
+_CUT_REST = re.compile(r"\s*(?:[a-zA-Z]{0,8}|[-+.\deE]{0,40})\s*")
 _FENCE_TAIL = re.compile(r"\s{0,50}(?:`{3,}|~{3,})\s{0,50}\Z")
 _FIRST_NAME = re.compile(r"[\"'][\w \-]{1,60}[\"']\s{0,9}:")
 
@@ -284,7 +284,8 @@ def _without_comma(
 
 def _cut_off(text: str, start: int, error: json.JSONDecodeError, reading: _Reading, *, fenced: bool) -> Found | None:
     """Return what is complete of the value at `start`, if all that is wrong with it is that its end is missing."""
-    is_end = len(text) - error.pos < _MOST_REST and _CUT_REST.fullmatch(text, error.pos)
+    rest = len(text) - error.pos
+    is_end = (rest < _MOST_REST and _CUT_REST.fullmatch(text, error.pos)) or (rest < 16 and "\\" in error.msg)
     if not is_end and not error.msg.startswith("Unterminated string"):
         return None
     mender = Mender(text, reading.decoder, truncated=reading.truncated, literal=True)

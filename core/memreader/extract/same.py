@@ -54,8 +54,9 @@ class SameFacts:
         sources = set(found.candidate.sources)
         for passage in self._recent:
             for number, earlier, cited in passage:
-                # Both could rest on the same lines, and at least one does on the other's.
-                if cited & shown and (cited & sources) and same_fact(text, earlier.candidate.text):
+                # Both rest on some of the same lines.
+                together = passage is self._recent[-1]
+                if cited & shown & sources and same_fact(text, earlier.candidate.text, of_one_reply=together):
                     return number
         return None
 

@@ -24,6 +24,9 @@ _NOT = re.compile(
 _NUMBER = re.compile(
     r"\d+(?:[.,:]\d+)*|[零〇一二两兩三四五六七八九十百千万萬亿億]+(?=[个個岁歲年月日号號天周週点點分元块塊次只隻人])"
 )
+_MINUS = re.compile(r"(?<![\w)\]])-(?=\d)")
+_TELLING = frozenset({"Mn", "Mc", "Sc", "Sm", "So"})
+_WHO = re.compile(r"\b(?:user|assistant)\b|用户|使用者|助手", re.IGNORECASE)
 _NAME = re.compile(r"(?<![.!?。！？\n] )(?<!^)\b[A-Z][\w'’-]*", re.MULTILINE)
 
 
@@ -49,13 +52,23 @@ def normalised(text: str) -> str:
     >>> normalised("Likes  TEA.") == normalised("likes tea")
     True
     """
-    letters = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join("".join(c if c.isalnum() else " " for c in letters).split())
+    letters = _MINUS.sub("\u2212", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join("".join(c if _tells(c) else " " for c in letters).split())
 
 
-def same_fact(one: str, other: str) -> bool:
+def _tells(character: str) -> bool:
+    """Return whether a character can make another statement: letters with their vowel signs, but also $, +, %, 😀."""
+    return character.isalnum() or character in "#%&@" or unicodedata.category(character) in _TELLING
+
+
+def same_fact(one: str, other: str, *, of_one_reply: bool = False) -> bool:
     """Return whether two statements read from the same lines say the same: equal but for case, width and punctuation;
-    or mostly the same words, with equal numbers, negations and names.
+    or mostly the same words, with equal numbers, negations and names, these in the same order.
+
+    Args:
+        one: A statement.
+        other: Another.
+        of_one_reply: Whether one reply tells them apart: then all of their words must be the same.
 
     >>> same_fact("Ana moved to Lisbon in May.", "Ana moved to Lisbon in May 2023")
     False
@@ -64,12 +77,14 @@ def same_fact(one: str, other: str) -> bool:
     """
     if normalised(one) == normalised(other):
         return True
-    for marks in (_NUMBER, _NOT):
+    for marks in (_NUMBER, _NOT, _WHO):
         if _all(marks, one) != _all(marks, other):
             return False
-    if _all(_NAME, one) ^ _all(_NAME, other):
+    if _NAME.findall(one) != _NAME.findall(other):
         return False
     first, second = words_of(one), words_of(other)
+    if of_one_reply:
+        return first == second
     shared = len(first & second)
     return shared >= 2 and shared / min(len(first), len(second)) >= 0.75 and shared / len(first | second) >= 0.5
 

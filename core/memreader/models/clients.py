@@ -80,7 +80,7 @@ class Clients:
             self._on_loops.pop(gone, None)
         loop = asyncio.get_running_loop()
         kept = self._on_loops.get(loop)
-        if kept is None or kept[1].ag_frame is None:  # type: ignore[attr-defined]
+        if kept is None:
             keeper = _keeping(self._make("AsyncOpenAI", "DefaultAsyncHttpxClient"))
             kept = self._on_loops[loop] = (await anext(keeper), keeper)
         return kept[0]

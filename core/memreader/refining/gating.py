@@ -12,6 +12,7 @@ from memreader.gates import Verdict
 from memreader.items import TextualMemoryItem
 from memreader.normalize.language import detect_language
 from memreader.options import Gate
+from memreader.patching import patched
 from memreader.plan import Job, Plan, Wave
 from memreader.reader import MemReader
 from memreader.recall import term_counts
@@ -126,8 +127,9 @@ class Gating:
             elif item.id in done:
                 report.archived.append(item.id)
                 report.dropped.append(Dropped(item.memory, f"{self._gate}: {verdict.reason}", item.id))
+        undone = {*written.conflicts, *(changed[place][0].id for place in embedded.failures)}
         # A version that a gate made has been judged by it.
-        keys = [_version_key(item, by=item.id in done) for item, _ in judged if item.id not in written.conflicts]
+        keys = [_version_key(item, by=item.id in done) for item, _ in judged if item.id not in undone]
         self._store.write(Batch(self._user_id, read=tuple(keys), reading_key=self._reading_key))
 
 
@@ -146,6 +148,6 @@ def _changes(item: TextualMemoryItem, verdict: Verdict) -> bool:
 
 
 def _changed(item: TextualMemoryItem, verdict: Verdict) -> TextualMemoryItem:
-    update = {"key": first_sentence(verdict.text)} if verdict.keep else {"status": "archived"}
-    metadata = item.metadata.model_copy(update=update)
-    return item.model_copy(update={"memory": verdict.text if verdict.keep else item.memory, "metadata": metadata})
+    if verdict.keep:
+        return patched(item, {"memory": verdict.text, "key": first_sentence(verdict.text)})
+    return patched(item, {"status": "archived"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from memreader.embedding import embed_texts
 from memreader.extract.fine import Found, PassageReading
@@ -94,13 +93,9 @@ class Writing:
         first = len(self._ids)
         self._ids += [refined_item(found.candidate, self._raws).id for found in new]
         mine: dict[int, Found] = dict(enumerate(new, start=first))
-        more: dict[int, Found] = {}
         for number, found in repeats:
-            if number < first and number not in mine and self._store.fetch(self._user_id, [self._ids[number]])[0]:
-                more[number] = more[number].joined(found) if number in more else found
-            else:
-                # Of this passage, or of one before that could not be written.
-                mine[number] = mine[number].joined(found) if number in mine else found
+            # What passages before gave is there, and rests on more then; unless they could not be written.
+            mine[number] = mine[number].joined(found) if number in mine else found
         items = [
             refined_item(found.candidate, self._raws).model_copy(update={"id": self._ids[number]})
             for number, found in mine.items()
@@ -118,27 +113,7 @@ class Writing:
             for place, (item, found) in enumerate(zip(items, mine.values(), strict=True))
             if place not in embedded.failures
         ]
-        for number, found in more.items():
-            records += self._more_sources(self._ids[number], found)
         return records, bool(embedded.failures)
-
-    def _more_sources(self, item_id: str, found: Found) -> list[ItemRecord]:
-        """Return a memory that was written before with what its repetition rests on, too; [] if that is nothing new."""
-        (item,) = self._store.fetch(self._user_id, [item_id])
-        if item is None:
-            return []
-        other = refined_item(found.candidate, self._raws).metadata
-        known = item.metadata
-        update: dict[str, list[Any]] = {
-            "sources": list(dict.fromkeys((*known.sources, *other.sources))),
-            "entities": list(dict.fromkeys((*known.entities, *other.entities))),
-            "evolve_from": list(dict.fromkeys((*known.evolve_from, *other.evolve_from))),
-        }
-        if all(len(value) == len(getattr(known, name)) for name, value in update.items()):
-            return []
-        grown = item.model_copy(update={"metadata": known.model_copy(update=update)})
-        keys = found.candidate.source_keys
-        return [ItemRecord(grown, None, term_counts(item.memory), keys, base_version=known.version)]
 
     def _locator(self, passage: Passage) -> str:
         name = next((name for line in passage.fresh for name in line.made_from), None)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from memreader.records import Batch, Selection
+from memreader.records import Batch, ItemRecord, Selection
 from memreader.stores.changes import ChangeNumbers
-from memreader.stores.rows import bound
+from memreader.stores.rows import bound, item_of
 from memreader.stores.selecting import LARGEST, condition_of
 from memreader.types import READABLE_FLAGS, Message
 
@@ -91,8 +92,10 @@ def link_refined(db: sqlite3.Connection, batch: Batch, numbers: ChangeNumbers) -
     """
     made: dict[str, list[str]] = {item_id: [] for item_id in batch.base}
     for record in batch.items:
-        for item_id in record.item.metadata.evolve_from:
-            made.setdefault(item_id, []).append(record.item.id)
+        parents = record.item.metadata.evolve_from
+        if parents and _comes_from(db, batch.user_id, record.item.id, parents):
+            for item_id in parents:
+                made.setdefault(item_id, []).append(record.item.id)
     for item_id, children in made.items():
         query = "SELECT id, metadata FROM items WHERE user_id = ? AND item_id = ?"
         row = db.execute(query, (batch.user_id, item_id)).fetchone()
@@ -114,7 +117,48 @@ def link_refined(db: sqlite3.Connection, batch: Batch, numbers: ChangeNumbers) -
             db.execute("INSERT OR IGNORE INTO ledger VALUES (?, ?, ?)", (batch.user_id, f"i:{item_id}", REFINED))
 
 
+def _comes_from(db: sqlite3.Connection, user_id: str, item_id: str, parents: Sequence[str]) -> bool:
+    """Return whether an item is there; one that was there before comes from these parents, too."""
+    query = "SELECT id, metadata FROM items WHERE user_id = ? AND item_id = ?"
+    row = db.execute(query, (user_id, item_id)).fetchone()
+    if row is None:
+        return False
+    metadata = json.loads(row[1])
+    known = metadata.get("evolve_from", [])
+    if not set(parents) <= set(known):
+        metadata["evolve_from"] = list(dict.fromkeys([*known, *parents]))
+        text = json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
+        db.execute("UPDATE items SET metadata = ? WHERE id = ?", (text, row[0]))
+    return True
+
+
 def unmark_refined(db: sqlite3.Connection, user_id: str, item_id: str) -> bool:
     """Forget that an item was read and gave nothing; return whether that was known."""
     query = "DELETE FROM ledger WHERE user_id = ? AND source_key = ? AND reading_key = ?"
     return db.execute(query, (user_id, f"i:{item_id}", REFINED)).rowcount > 0
+
+
+def keep_links(before: Mapping[str, Any], after: dict[str, Any]) -> None:
+    """Have a new version keep what refining did to the item since the version was made from it: that makes none."""
+    links = after.get("evolve_to", [])
+    since = [link for link in before.get("evolve_to", ()) if link not in links]
+    if since:
+        after["evolve_to"] = [*links, *since]
+        if not before.get("is_fast"):
+            after.pop("is_fast", None)
+        if before.get("status") == "archived":
+            after["status"] = "archived"
+
+
+def grown(db: sqlite3.Connection, record: ItemRecord, memory: str, metadata: str) -> ItemRecord:
+    """Return the next version of an item that is there already, resting on what the record was made from, too."""
+    path = Path(db.execute("PRAGMA database_list").fetchone()[2])
+    item = item_of(path, record.item.id, memory, metadata)
+    known, more = item.metadata, record.item.metadata
+    update: dict[str, Any] = {
+        name: list(dict.fromkeys((*getattr(known, name), *getattr(more, name))))
+        for name in ("sources", "entities", "evolve_from")
+    }
+    update["updated_at"] = more.updated_at
+    item = item.model_copy(update={"metadata": known.model_copy(update=update)})
+    return ItemRecord(item, None, {}, record.source_keys, base_version=known.version)

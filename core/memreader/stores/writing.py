@@ -12,7 +12,7 @@ from memreader.records import Batch, Deleted, DocumentRecord, ItemRecord, Messag
 from memreader.stores.changes import ChangeNumbers
 from memreader.stores.erasing import Eraser, add_event, drop_unmentioned, is_blanked, last_event, now
 from memreader.stores.inserting import insert_item, link
-from memreader.stores.refined import link_refined, still_raw
+from memreader.stores.refined import grown, keep_links, link_refined, still_raw
 from memreader.stores.rows import bound, evidence_of, metadata_json
 from memreader.stores.selecting import keys_of, whole_user
 from memreader.stores.sqlite_graph import add_mentions, relations_of
@@ -151,6 +151,7 @@ class BatchWriter:
             db.execute("DELETE FROM messages WHERE user_id = ? AND session_id = ?", (user_id, selection.session_id))
 
     def _write_item(self, record: ItemRecord) -> None:
+        db = self._db
         if record.vector is not None and record.vector.shape != (self._dimension,):
             raise DimensionMismatchError(expected=self._dimension, got=record.vector.shape[-1])
         query = "SELECT id, memory, metadata FROM items WHERE user_id = ? AND item_id = ?"
@@ -164,6 +165,8 @@ class BatchWriter:
             raise ItemExistsError(item_id=record.item.id)
         elif record.replaces or record.base_version is not None:
             self._replace_item(record, *kept)
+        elif self._batch.base:
+            self._replace_item(grown(db, record, kept[1], kept[2]), *kept)
         else:
             self.written.existing.append(record.item.id)
             link(self._db, kept[0], record.source_keys)
@@ -183,6 +186,8 @@ class BatchWriter:
             return
         new = metadata_json(item.metadata, record.source_keys, self._positions)
         after = json.loads(new)
+        if record.base_version is not None:
+            keep_links(before, after)
         if item.memory == memory and _content(before) == _content(after):
             self.written.existing.append(item.id)
             link(db, key, record.source_keys)
@@ -196,8 +201,9 @@ class BatchWriter:
             "UPDATE items SET seq = ?, session_id = ?, agent_id = ?, status = ?, visibility = ?, source = ?, "
             "memory = ?, metadata = ? WHERE id = ?",
             (
-                self._numbers.next(), metadata.session_id, metadata.agent_id, metadata.status, metadata.visibility,
-                metadata.source, item.memory, json.dumps(after, ensure_ascii=False, separators=(",", ":")), key,
+                self._numbers.next(), metadata.session_id, metadata.agent_id, after.get("status", "activated"),
+                metadata.visibility, metadata.source, item.memory,
+                json.dumps(after, ensure_ascii=False, separators=(",", ":")), key,
             ),
         )  # fmt: skip
         if record.vector is not None:

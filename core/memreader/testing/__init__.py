@@ -5,6 +5,7 @@ from memreader.testing.fakes import FunctionChatModel, HashEmbedder, ScriptedCha
 from memreader.testing.graph_contract import GraphStoreContract
 from memreader.testing.index_contracts import PostingIndexContract, VectorIndexContract
 from memreader.testing.item_contract import ItemStoreContract
+from memreader.testing.refining_contract import RefiningContract
 
 __all__ = [
     "ChatModelContract",
@@ -14,6 +15,7 @@ __all__ = [
     "HashEmbedder",
     "ItemStoreContract",
     "PostingIndexContract",
+    "RefiningContract",
     "ScriptedChatModel",
     "TokenizerContract",
     "VectorIndexContract",
