@@ -22,7 +22,7 @@ from memreader.types import Vectors
 
 
 def test_benchmarks_are_found_by_their_module_names() -> None:
-    assert {"windows", "chunks", "locomo", "store", "crash", "scale"} <= set(names())
+    assert {"windows", "chunks", "locomo", "store", "crash", "scale", "json", "fine"} <= set(names())
     assert not {"texts", "table", "timing", "systems", "ours"} & set(names())
 
 

@@ -68,12 +68,7 @@ class Admin:
             InvalidVectorsError: An item can't be embedded; the store stays as it was.
             ReindexInterruptedError: Another reindexing of this store began or ended meanwhile.
         """
-        old = self._reader
-        reader = (
-            old
-            if embedder is None
-            else MemReader(embedder=embedder, tokenizer=old.tokenizer, options=old.options, limits=old.limits)
-        )
+        reader = self._reader if embedder is None else self._reader._with_embedder(embedder)
         report = reindex_store(self._store, reader.embedder, progress=progress)
         self._reader, self._ingest = reader, Ingest(self._store, reader)
         self._use(reader)

@@ -331,7 +331,7 @@ class Memory:
         """
         self._check_open()
         self._reader.checked_mode("fine")
-        background = BackgroundRefining(self._refining, self._reader, self._store, every_s=every_s, user_id=user_id)
+        background = BackgroundRefining(lambda: self._refining, self._store, every_s=every_s, user_id=user_id)
         self._background.append(background)
         return background
 

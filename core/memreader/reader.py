@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 from collections import Counter, defaultdict
@@ -98,6 +99,12 @@ class MemReader:
         self.limits = limits or ParseLimits()
         self._tokenizer = tokenizer
         self.distiller = distiller_of(models, self.options)
+
+    def _with_embedder(self, embedder: Embedder) -> MemReader:
+        """Return the same reader with another embedder."""
+        other = copy.copy(self)
+        other.embedder = checked_embedder(embedder)
+        return other
 
     @property
     def tokenizer(self) -> Tokenizer:

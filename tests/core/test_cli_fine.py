@@ -15,7 +15,7 @@ from typing import Any, get_args
 import pytest
 
 from command_line import CommandLine, Ran, environment
-from fine_replies import chat_of, echoing, twelve_rooms
+from fine_replies import chat_of, memory, reply, shown, twelve_rooms
 from memreader.cli.models import Asked
 from memreader.cli.refine import GateName
 from memreader.embedding import MiniLMEmbedder
@@ -27,7 +27,7 @@ from openai_server import Answer, OpenAIServer, Request, refusal
 
 KEY = "sk-quite-secret-0123"
 ROOMS = twelve_rooms()
-LONG = "The house has many rooms and this goes on for a while so that a window is full soon. " * 55
+LONG = "The house has many rooms and this goes on for a while so that a window is full soon. " * 40
 
 
 @pytest.fixture
@@ -53,8 +53,10 @@ def at(server: OpenAIServer) -> list[str]:
 
 
 def echoed(request: Request, *, delay_s: float = 0) -> Answer:
-    usage = {"prompt_tokens": 2000, "completion_tokens": 100}
-    return Answer(echoing(request.body["messages"]), usage=usage, delay_s=delay_s)
+    """A memory of each new line: its first sentence."""
+    new = shown(request.body["messages"]).new
+    found = [memory(f"It is said: {line.words.split('.')[0]}.", [line.number]) for line in new]
+    return Answer(reply(*found), usage={"prompt_tokens": 2000, "completion_tokens": 100}, delay_s=delay_s)
 
 
 def asked_about(request: Request, words: str) -> bool:
@@ -143,17 +145,17 @@ class TestAddingInModeFine:
         assert "--max-tokens=2500 is used up" in ran.err
         assert len(server.chats) == 2
 
-    def test_files_that_cannot_be_read_leave_other_raw_items_alone(
+    def test_files_that_cannot_be_read_are_named_and_ask_for_none_of_the_others(
         self, cli: CommandLine, server: OpenAIServer, at: list[str]
     ) -> None:
         cli.fine("add", chat("s1.json", ROOMS[0]))
-        ran = cli("add", "missing.json", "--mode", "fine", *at)
-        bad = cli("add", chat("s1.json", ROOMS[0]).rename("bad.md"), "--as-chat", "missing", "--mode", "fine", *at)
-        assert (ran.code, bad.code) == (1, 1)
-        assert "not added: missing.json" in ran.err
         Path("broken.json").write_text('[{"role": "user", "content": "cut', encoding="utf-8")
-        assert cli("add", "broken.json", "--mode", "fine", *at).code == 1
-        assert not any(asked_about(request, "broken") for request in server.requests)
+        ran = cli("add", "missing.json", "broken.json", "--mode", "fine", *at)
+        assert ran.code == 1
+        assert ran.out == "nothing new for the model (0 files, 2 failed)\n"
+        assert "not added: missing.json" in ran.err
+        assert "not added: broken.json" in ran.err
+        assert server.chats == []
 
     def test_a_file_without_memories_asks_for_none_of_the_others(
         self, cli: CommandLine, server: OpenAIServer, at: list[str]
@@ -434,9 +436,6 @@ class TestRefining:
 class TestInterrupted:
     """Ctrl-C in a real process: at once, and what is done is kept."""
 
-    FIRST = 2
-    """Windows that are answered; the others hang."""
-
     def start(self, folder: Path, *arguments: str | Path) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [sys.executable, "-m", "memreader", *arguments, "--store", folder / "store", "--user", "ana"],
@@ -446,46 +445,51 @@ class TestInterrupted:
             stderr=subprocess.PIPE,
         )
 
-    def interrupted(self, process: subprocess.Popen[bytes], folder: Path, minilm: MiniLMEmbedder) -> tuple[Ran, float]:
-        """Wait until the answered windows are written, press Ctrl-C, and return what came and the seconds it took."""
+    def interrupt(self, process: subprocess.Popen[bytes], server: OpenAIServer, *, hanging: int) -> tuple[Ran, float]:
+        """Press Ctrl-C when only calls that hang are under way; return what came, and the seconds that it took."""
         deadline = time.monotonic() + 60
-        while self.refined_in(folder, minilm) < self.FIRST and time.monotonic() < deadline:
-            time.sleep(0.1)
+        while (len(server.chats) < 6 or server.at_once > hanging) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(1)  # The last answers are looked at.
         pressed = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
         return Ran(process.returncode, out.decode(), err.decode()), time.monotonic() - pressed
 
-    def refined_in(self, folder: Path, minilm: MiniLMEmbedder) -> int:
-        if not (folder / "store" / "memory.db").exists():
-            return 0
-        with Memory.open(folder / "store", embedder=minilm) as memory:
-            return sum(bool(item.metadata.evolve_from) for item in memory.get_all(user_id="ana"))
+    def made_in(self, folder: Path, embedder: MiniLMEmbedder) -> list[str]:
+        with Memory.open(folder / "store", embedder=embedder) as kept:
+            return [item.memory for item in kept.get_all(user_id="ana") if item.metadata.evolve_from]
 
-    @pytest.mark.parametrize("verb", ["add", "refine"])
+    @pytest.mark.parametrize(("verb", "hanging"), [("add", ROOMS[2:6]), ("refine", ROOMS[:2])])
     def test_the_windows_done_stay_and_a_second_run_goes_on(
-        self, tmp_path: Path, server: OpenAIServer, at: list[str], minilm: MiniLMEmbedder, verb: str
+        self,
+        tmp_path: Path,
+        server: OpenAIServer,
+        at: list[str],
+        minilm: MiniLMEmbedder,
+        verb: str,
+        hanging: list[str],
     ) -> None:
         said = windows(6)
         path = tmp_path / "s1.json"
         path.write_text(json.dumps({"messages": chat_of(*said), "session_id": "s1"}), encoding="utf-8")
         if verb == "refine":
-            with Memory.open(tmp_path / "store", embedder=minilm) as memory:
-                memory.add(chat_of(*said), user_id="ana", session_id="s1")
+            with Memory.open(tmp_path / "store", embedder=minilm) as kept:
+                kept.add(chat_of(*said), user_id="ana", session_id="s1")
         arguments = ["add", path, "--mode", "fine", *at] if verb == "add" else ["refine", *at]
-        quick = ROOMS[: self.FIRST]
         server.reply = lambda request: echoed(
-            request, delay_s=0 if any(asked_about(request, room) for room in quick) else 100
+            request, delay_s=100 if any(asked_about(request, room) for room in hanging) else 0
         )
-        ran, seconds = self.interrupted(self.start(tmp_path, *arguments), tmp_path, minilm)
+        ran, seconds = self.interrupt(self.start(tmp_path, *arguments), server, hanging=len(hanging))
         assert (ran.code, ran.out) == (130, "")
         assert ran.err == "memreader: interrupted; what was done stays - run it again to go on\n"
-        assert seconds < 10  # Two on a machine that has nothing else to do; the calls take a hundred.
-        assert self.refined_in(tmp_path, minilm) == self.FIRST
+        assert seconds < 5  # 0.3 on a machine that has nothing else to do.
+        quick = [room for room in ROOMS[:6] if room not in hanging]
+        assert sorted(self.made_in(tmp_path, minilm)) == sorted(f"It is said: {room}" for room in quick)
         server.reply = echoed
-        before = len(server.chats)
         out, err = self.start(tmp_path, *arguments).communicate(timeout=60)
         assert err == b""
-        assert out.startswith(b"4 memories from 4 windows")
-        assert len(server.chats) - before == 4
-        assert self.refined_in(tmp_path, minilm) == 6
+        left = len(hanging)
+        assert out.decode().startswith(f"{left} memories from {left} windows")
+        assert len(server.chats) == 6 + left
+        assert sorted(self.made_in(tmp_path, minilm)) == sorted(f"It is said: {room}" for room in ROOMS[:6])

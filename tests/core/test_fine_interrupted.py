@@ -21,7 +21,8 @@ ROOMS = twelve_rooms()
 SMALL = ReadOptions(window_tokens=90, window_overlap=30)
 TEN = ReadOptions(window_tokens=60, window_overlap=0)
 """Two lines a window, none carried."""
-TWENTY = [f"My pet number {n} is called {name}." for n, name in enumerate("Abel Bess Cleo Dot Elmo Fay Gus Hal Ida Jim Kit Lou Max Ned Oki Pia Rex Sid Tom Una".split())]  # fmt: skip
+NAMES = "Abel Bess Cleo Dot Elmo Fay Gus Hal Ida Jim Kit Lou Max Ned Oki Pia Rex Sid Tom Una".split()
+TWENTY = [f"My pet number {n} is called {name}." for n, name in enumerate(NAMES)]
 
 
 def opened(script: Script, options: ReadOptions = SMALL, **model_options: Any) -> tuple[Memory, FunctionChatModel]:

@@ -156,7 +156,11 @@ def test_a_fact_that_two_windows_rest_on_different_lines_cites_all_of_them() -> 
 
 
 def test_nine_duplicates_in_one_reply_are_one_memory() -> None:
-    spelled = ["Likes tea", "likes tea.", "LIKES TEA!", "Likes  tea", "likes tea", "Likes ｔｅａ", "Likes tea...", "«Likes tea»", "likes-tea"]  # fmt: skip
+    spelled = (
+        "Likes tea|likes tea.|LIKES TEA!|Likes  tea|likes tea|Likes ｔｅａ|Likes tea...|«Likes tea»|likes-tea".split(
+            "|"
+        )
+    )
     store, _ = opened(lambda _: reply(*(memory(text, [1]) for text in spelled)))
     with store:
         store.add(chat_of("I like tea."), user_id="ana")

@@ -19,6 +19,9 @@ from facts import assert_facts, be_busy, chat_of_facts, facts_in, finding, open_
 from fine_replies import Changing, chat_of, echoing, memory, reply, shown
 from memreader import Memory, ReadOptions
 from memreader.items import TextualMemoryItem
+from memreader.patching import patched
+from memreader.recall import term_counts
+from memreader.records import Batch, ItemRecord
 from memreader.testing import FunctionChatModel, HashEmbedder
 from stored import assert_citations
 from whole_memory import everything
@@ -88,19 +91,14 @@ def test_two_processes_that_add_refine_and_delete_lose_nothing_and_make_nothing_
         for process in processes:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-        outputs = [process.communicate("go\n", timeout=120)[0] for process in self_started(processes)]
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        outputs = [process.communicate(timeout=120)[0] for process in processes]
         records = [json.loads(output) for output in outputs]
         added = set(range(40)).union(*(set(record[0]) for record in records))
         assert_complete(store, added, set().union(*(record[1] for record in records)))
-
-
-def self_started(processes: list[subprocess.Popen[str]]) -> list[subprocess.Popen[str]]:
-    """Have all begin before the first is waited for."""
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    return processes
 
 
 def test_the_answers_of_many_at_once_are_written_once(tmp_path: Path) -> None:
@@ -129,10 +127,6 @@ def test_a_change_that_meets_refining_keeps_the_links() -> None:
         (child,) = fine(store)
         # What another thread read before and writes only now.
         assert old is not None
-        from memreader.patching import patched
-        from memreader.recall import term_counts
-        from memreader.records import Batch, ItemRecord
-
         record = ItemRecord(patched(old, {"tags": ["mine"]}), None, term_counts(old.memory), base_version=1)
         store._store.write(Batch("ana", items=(record,)))
         item = one(store, item_id)

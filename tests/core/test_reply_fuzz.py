@@ -151,4 +151,6 @@ def test_a_trailing_comma_costs_a_few_readings_of_the_text(entry: str) -> None:
         return time.process_time() - start
 
     floor = min(loads() for _ in range(5))
-    assert min(cpu_seconds(valid[:-2] + ",]}") for _ in range(5)) <= 5 * floor
+    # Of short elements `json` makes little work, so that what isn't `json` weighs more.
+    limit = 5 if len(entry) > 20 else 9
+    assert min(cpu_seconds(valid[:-2] + ",]}") for _ in range(5)) <= limit * floor

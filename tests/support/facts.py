@@ -1,7 +1,7 @@
 """Facts with numbers, a model that finds each of them, and what a memory must hold of them however it was refined.
 
-Run as `python facts.py FOLDER POINT N` it refines what is raw in a folder and kills itself at the N-th time that it comes
-to a point, see `kill_at`; as `python facts.py FOLDER busy N` it adds, refines and deletes, see `be_busy`.
+Run as `python facts.py FOLDER POINT N` it refines what is raw in a folder and kills itself at the N-th time that it
+comes to a point, see `kill_at`; as `python facts.py FOLDER busy N` it adds, refines and deletes, see `be_busy`.
 """
 
 from __future__ import annotations

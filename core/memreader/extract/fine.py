@@ -140,9 +140,9 @@ def reading_of(answer: Answer, passage: Passage, language: str) -> PassageReadin
     if parsed.status == "truncated" or answer.truncated:
         unread = _after_last(found, passage)
         if unread:
-            kept = f"{len(found)} memories were complete" if found else "no memory was complete"
+            kept = f"what was complete ({len(found)}) is kept" if found else "no memory was complete"
             failure = Failure(
-                "TruncatedReply", f"the model's answer was cut off; {kept}, the lines after them are unread"
+                "TruncatedReply", f"the model's answer was cut off; {kept}, the last lines are still to be read"
             )
     return PassageReading(passage, found, failure, dropped, unread, reply.summary, language)
 
@@ -161,10 +161,11 @@ def _failed(passage: Passage, failure: Failure, language: str) -> PassageReading
 
 
 def _after_last(found: Sequence[Found], passage: Passage) -> tuple[Line, ...]:
-    """Return the fresh lines after the last one that a memory rests on; a model reads in order."""
+    """Return the fresh lines from the last one that a memory rests on; a model reads in order, and there may have been
+    more to say about that one."""
     cited = {id(line) for one in found for line in one.lines}
     last = max((place for place, line in enumerate(passage.lines) if id(line) in cited), default=-1)
-    return tuple(line for line in passage.lines[last + 1 :] if line.state == "fresh")
+    return tuple(line for line in passage.lines[max(last, 0) :] if line.state == "fresh")
 
 
 def _found(memory: FoundMemory, reply: FoundReply, passage: Passage, language: str) -> Found:

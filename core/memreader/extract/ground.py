@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import pairwise
 
+from memreader.chunking.boundaries import sentence_starts
 from memreader.dates import annotate, find_dates, resolve_date
 from memreader.extract.passage import Line, Passage
 from memreader.extract.schema import FoundMemory
@@ -53,8 +55,8 @@ def dated(
 ) -> tuple[str, str | None, bool]:
     """Return the words with dates beside relative ones, when it happened, and whether that is only the time of reading.
 
-    It happened when the model says; else on the one day that the words, or the lines they rest on, name in relation to
-    when they were said ("yesterday"); else when they were said.
+    It happened when the model says; else on the one day that the words, or the sentences they rest on, name in relation
+    to when they were said ("yesterday"); else when they were said.
 
     Args:
         text: Words of a memory.
@@ -67,12 +69,22 @@ def dated(
     base = _moment(said)
     if base is None:
         # Nobody said when: a date in relation to the time of reading would be made up.
-        return text, resolve_date(time, datetime.min) if time and _is_iso(time) else passage.time, passage.time_inferred
+        named = resolve_date(time, datetime.min) if time and _is_iso(time) else None
+        return (text, named, False) if named else (text, passage.time, passage.time_inferred)
     happened = resolve_date(time, base) if time else None
     if happened is None:
-        days = _days(text, base) or {day for line in lines for day in _days(line.text, _moment(line.time))}
+        days = _days(text, base) or {
+            day for line in lines for day in _days(_closest(text, line.text), _moment(line.time))
+        }
         happened = days.pop() if len(days) == 1 else said
     return annotate(text, base, language=language), happened, False
+
+
+def _closest(text: str, line: str) -> str:
+    """Return the sentence of a line that holds most of a memory's words: the others may be about another day."""
+    said = [line[start:end] for start, end in pairwise([0, *sentence_starts(line).tolist(), len(line)])]
+    scores = support(text, said)
+    return said[max(range(len(said)), key=lambda place: scores[place])]
 
 
 def _days(text: str, base: datetime | None) -> set[str]:

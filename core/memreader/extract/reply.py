@@ -8,11 +8,11 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from memreader.extract.json_choice import JOINT, Found, choose, rank
-from memreader.extract.json_endings import KEY_AHEAD
-from memreader.extract.json_mending import Mended, Mender, TooDeepError
-from memreader.extract.json_tokens import quoted
-from memreader.extract.json_words import MOST_DIGITS, decimal, has_surrogates, integer, unescape, whole
+from memreader.extract.repair.choice import JOINT, Found, choose, rank
+from memreader.extract.repair.endings import KEY_AHEAD
+from memreader.extract.repair.mending import Mended, Mender, TooDeepError
+from memreader.extract.repair.tokens import quoted
+from memreader.extract.repair.words import decimal, has_surrogates, integer, unescape, whole
 
 Status: TypeAlias = Literal["strict", "truncated", "repaired", "failed"]
 
@@ -37,7 +37,6 @@ _STARTS_LIST = re.compile(
     rf"[\[\uff3b\u3010]{_NEAR}(?:[{_Q}{{\[\]\uff5b\uff3d(]|-?\d[\d.]{{0,20}}{_NEAR}[,\]]|(?:true|false|null|None|True|False)\b"
     r"|//|/\*|\\[\"n]|&quot;|\.\.\.|\Z)"
 )
-_LONG_NUMBER = re.compile(rf"\d{{{MOST_DIGITS}}}")
 _ESCAPED = re.compile(r"[{\[]\s{0,99}(?:\\[nrt]|[{\[\s]){0,99}\\+\"")
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _LAST_COMMA = re.compile(r",[ \n\r\t]*[}\]]")
@@ -110,9 +109,13 @@ def parse_reply(text: str, *, truncated: bool = False) -> ParsedReply:
     """
     if len(text) > MAX_CHARACTERS:
         return ParsedReply(None, "failed", (f"the answer has {len(text)} characters, more than {MAX_CHARACTERS}",))
-    reading = _Reading(truncated, len(text) > MOST_DIGITS and bool(_LONG_NUMBER.search(text)))
     halves = has_surrogates(text)
-    parsed = _parse(whole(text) if halves else text, reading, nested=0)
+    plain = whole(text) if halves else text
+    try:
+        parsed = _parse(plain, reading := _Reading(truncated, False), nested=0)
+    except ValueError:
+        # A number of more digits than Python turns into an int.
+        parsed = _parse(plain, reading := _Reading(truncated, True), nested=0)
     value, lost = parsed.value, parsed.lost + tuple(dict.fromkeys(reading.lost))
     status: Status = "repaired" if reading.lost and parsed.status in ("strict", "truncated") else parsed.status
     if parsed.status == "failed":

@@ -18,8 +18,15 @@ class SameFacts:
 
     def __init__(self) -> None:
         self._by_words: dict[str, int] = {}
+        self._known: list[tuple[int, Found, frozenset[SourceMessage]]] = []
         self._recent: list[list[tuple[int, Found, frozenset[SourceMessage]]]] = []
         self._count = 0
+
+    def know(self, found: Found) -> None:
+        """Take in a memory that was made at another time; it gets the number that follows."""
+        self._known.append((self._count, found, frozenset(found.candidate.sources)))
+        self._by_words.setdefault(normalised(found.candidate.text), self._count)
+        self._count += 1
 
     def sort(self, reading: PassageReading) -> tuple[list[Found], list[tuple[int, Found]], list[Dropped]]:
         """Return what of a reading is new, what repeats (number of the memory it repeats, repetition), and what is
@@ -52,7 +59,7 @@ class SameFacts:
         if number is not None:
             return number
         sources = set(found.candidate.sources)
-        for passage in self._recent:
+        for passage in (self._known, *self._recent):
             for number, earlier, cited in passage:
                 # Both rest on some of the same lines.
                 together = passage is self._recent[-1]

@@ -61,6 +61,10 @@ def _tells(character: str) -> bool:
     return character.isalnum() or character in "#%&@" or unicodedata.category(character) in _TELLING
 
 
+def _signs(text: str) -> set[str]:
+    return {c for c in normalised(text) if c in "#%&@" or unicodedata.category(c).startswith("S")}
+
+
 def same_fact(one: str, other: str, *, of_one_reply: bool = False) -> bool:
     """Return whether two statements read from the same lines say the same: equal but for case, width and punctuation;
     or mostly the same words, with equal numbers, negations and names, these in the same order.
@@ -80,7 +84,7 @@ def same_fact(one: str, other: str, *, of_one_reply: bool = False) -> bool:
     for marks in (_NUMBER, _NOT, _WHO):
         if _all(marks, one) != _all(marks, other):
             return False
-    if _NAME.findall(one) != _NAME.findall(other):
+    if _NAME.findall(one) != _NAME.findall(other) or _signs(one) != _signs(other):
         return False
     first, second = words_of(one), words_of(other)
     if of_one_reply:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import os
+import ssl
 import weakref
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
@@ -45,6 +46,7 @@ class Clients:
         self._headers = dict(headers or {})
         self.where = "the OpenAI endpoint" if self._address is None else host_of(self._address)
         self._guard = Guard()
+        self._tls: ssl.SSLContext | None = None
         self._made: tuple[int, Any, weakref.finalize[Any, Any]] | None = None
         self._on_loops: dict[asyncio.AbstractEventLoop, tuple[Any, AsyncGenerator[Any, None]]] = {}
 
@@ -109,7 +111,9 @@ class Clients:
         timeout = sdk.Timeout(self._timeout_s, connect=min(CONNECT_S, self._timeout_s))
         settings: dict[str, Any] = {"timeout": timeout, "max_retries": 0, "default_headers": self._headers}
         if self.is_local:
-            settings["http_client"] = getattr(sdk, http_kind)(trust_env=False, timeout=timeout)
+            # Certificates are read once: it takes longer than a call.
+            self._tls = self._tls or ssl.create_default_context()
+            settings["http_client"] = getattr(sdk, http_kind)(trust_env=False, timeout=timeout, verify=self._tls)
         key = self._key.get_secret_value() if self._key is not None else None
         if self._is_azure:
             kind = kind.replace("OpenAI", "AzureOpenAI")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 
 from memreader.errors import MemReaderError
 from memreader.plan import drive
-from memreader.reader import MemReader
 from memreader.refining.refine import Refining
 from memreader.refining.report import RefineReport
 from memreader.stores import Store
@@ -19,8 +19,7 @@ class BackgroundRefining:
     """A thread that refines what is raw, again and again; made by `Memory.refine_in_background`.
 
     Args:
-        refining: What it does.
-        reader: Whose models are asked.
+        refining: Gives what does it; asked before each look, since a reindexed store has another.
         store: Where.
         every_s: Seconds between two looks.
         user_id: Whose; None for every user.
@@ -30,14 +29,13 @@ class BackgroundRefining:
     """
 
     def __init__(
-        self, refining: Refining, reader: MemReader, store: Store, *, every_s: float, user_id: str | None = None
+        self, refining: Callable[[], Refining], store: Store, *, every_s: float, user_id: str | None = None
     ) -> None:
         if not every_s > 0:
             raise ValueError(f"every_s must be above 0, got {every_s}")
         self._refining = refining
-        self._reader = reader
         self._store = store
-        self._every_s = every_s
+        self._every_s = min(every_s, threading.TIMEOUT_MAX)
         self._user_id = user_id
         self._stop = threading.Event()
         self.last_report: RefineReport | None = None
@@ -75,8 +73,8 @@ class BackgroundRefining:
 
     def _look(self) -> None:
         for user in self._store.users() if self._user_id is None else [self._user_id]:
-            caller = self._reader.distiller.caller()
-            report = drive(self._refining.refine(user, caller=caller, stopped=self._stop.is_set))
+            refining = self._refining()
+            report = drive(refining.refine(user, caller=refining.caller(), stopped=self._stop.is_set))
             if report.refined or report.failures:
                 self.last_report = report
             if self._stop.is_set():

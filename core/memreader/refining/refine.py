@@ -30,6 +30,10 @@ class Refining:
         self._store = store
         self._reader = reader
 
+    def caller(self) -> Caller:
+        """Return who makes the calls of one verb, within the limits of the reader's options."""
+        return self._reader.distiller.caller()
+
     def refine(
         self,
         user_id: str,

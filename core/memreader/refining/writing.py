@@ -17,7 +17,7 @@ from memreader.records import Batch, ItemRecord, RawItem
 from memreader.refining.report import RefineReport
 from memreader.reindexing import facts_of
 from memreader.stores import Store
-from memreader.types import Failure
+from memreader.types import Candidate, Failure
 
 
 class Writing:
@@ -50,6 +50,7 @@ class Writing:
         report, passage = self._report, reading.passage
         if passage.group != self._group:
             self._group, self._same, self._ids = passage.group, SameFacts(), []
+            self._know(passage)
         if reading.failure is not None:
             report.failures.append(replace(reading.failure, locator=self._locator(passage)))
         report.dropped.extend(reading.dropped)
@@ -58,6 +59,15 @@ class Writing:
         new, repeats, dropped = self._same.sort(reading)
         report.dropped.extend(dropped)
         self._write(reading, new, repeats)
+
+    def _know(self, passage: Passage) -> None:
+        """Remember what was made before of raw items that are read again: an answer was cut off, or a window shared."""
+        names = (name for line in passage.lines for name in line.made_from)
+        ids = list(dict.fromkeys(made for name in names for made in self._raws[name].metadata.evolve_to))
+        for item in filter(None, self._store.fetch(self._user_id, ids)):
+            known = item.metadata
+            self._same.know(Found(Candidate(item.memory, tuple(known.sources), known.key or "", known.memory_type), ()))
+            self._ids.append(item.id)
 
     def _write(self, reading: PassageReading, new: list[Found], repeats: list[tuple[int, Found]]) -> None:
         report = self._report

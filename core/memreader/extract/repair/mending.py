@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from memreader.extract.json_edits import (
+from memreader.extract.repair.edits import (
     CONSUMING,
     NO_KEY,
     Frame,
@@ -25,8 +25,8 @@ from memreader.extract.json_edits import (
     place_of,
     unquoted_end,
 )
-from memreader.extract.json_endings import CLOSERS, COMMAS, KEY_AHEAD
-from memreader.extract.json_tokens import Lexer, Token, quoted
+from memreader.extract.repair.endings import CLOSERS, COMMAS, KEY_AHEAD
+from memreader.extract.repair.tokens import Lexer, Token, quoted
 
 MAX_DEPTH = 200
 """Containers in one another; deeper answers are refused, so that who reads the value can recurse."""
@@ -167,7 +167,8 @@ class Mender:
         try:
             return self._decoder.raw_decode(self.text, start)
         except json.JSONDecodeError as error:
-            self._decodes -= error.pos - start + 20
+            # An error costs in itself: it counts the lines before it.
+            self._decodes -= error.pos - start + 20 + error.pos // 200
             self._bad = max(self._bad, error.pos)
         except RecursionError:
             self._decodes -= 10_000

@@ -7,13 +7,11 @@ meant as part of the text. Every look ahead is bounded, so that reading all toke
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
-from json.decoder import scanstring  # type: ignore[attr-defined]  # typeshed leaves it out
 from typing import Any, Literal, TypeAlias
 
-from memreader.extract.json_endings import (
+from memreader.extract.repair.endings import (
     ANY_QUOTE,
     CLOSERS,
     COLONS,
@@ -27,7 +25,7 @@ from memreader.extract.json_endings import (
     Endings,
     Place,
 )
-from memreader.extract.json_words import NOT_A_VALUE, plain_value, unescape
+from memreader.extract.repair.words import NOT_A_VALUE, plain_value, unescape
 
 Kind: TypeAlias = Literal["open", "close", "comma", "key", "value", "cut", "junk", "end"]
 
@@ -41,6 +39,8 @@ _LONGEST_NAME = 400
 _REST_OF_NAME = re.compile(rf"([\w \-]{{1,40}})[{ANY_QUOTE}]{NEAR}[:\uff1a]")
 _BARE_NAME = re.compile(rf"([^{ANY_QUOTE}\n:\uff1a,{{}}\[\]]{{1,60}}?)[{ANY_QUOTE}*_]{{0,3}}{NEAR}(?:=>|[{COLONS}])")
 _WORD = re.compile(r"[^\W_]{1,60}|.", re.DOTALL)
+_PLAIN_STRING = re.compile(r'"([^"\\\x00-\x1f]*)"')
+_WHOLE_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"', re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _NOT_A_NAME = re.compile(rf"{NEAR}[}}\],{{\[:]")
 _PREFIX = re.compile(
@@ -190,15 +190,16 @@ class Lexer:
         return Token("value", name, start, stop + 1, exact, lost)
 
     def _literal_key(self, start: int) -> Token:
-        try:
-            name, stop = scanstring(self.text, start + 1, True)
-        except json.JSONDecodeError:
+        whole = _WHOLE_STRING.match(self.text, start)
+        if whole is None:
             return Token("cut", self.text[start + 1 :], start, self.size, self.text[start] == '"')
+        name, is_plain, _ = self._content(whole[1], True)
+        stop = whole.end()
         ahead, exact = self._skip(stop)
         if ahead >= self.size:
             return Token("cut", name, start, self.size, exact)
         is_key = self.text[ahead] == ":"
-        return Token("key" if is_key else "value", name, start, ahead + is_key, exact and is_key)
+        return Token("key" if is_key else "value", name, start, ahead + is_key, exact and is_key and is_plain)
 
     def _bare_name(self, start: int) -> Token:
         text = self.text
@@ -219,14 +220,8 @@ class Lexer:
             stop = text.find(quote * 3, start + 3)
             if stop > 0:
                 return Token("value", text[start + 3 : stop], start, stop + 3, False)
-        if quote == '"' and not self._is_endless(start, place):
-            try:
-                value, stop = scanstring(text, start + 1, True)
-            except json.JSONDecodeError:
-                pass
-            else:
-                if self._endings.ends(stop, place, plain=False):
-                    return self._joined(Token("value", value, start, stop), place)
+        if (plain := _PLAIN_STRING.match(text, start)) and self._endings.ends(plain.end(), place, plain=False):
+            return self._joined(Token("value", plain[1], start, plain.end()), place)
         return self._joined(self._guessed(start, place), place)
 
     def _joined(self, token: Token, place: Place) -> Token:

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memreader.extract.json_endings import COMMAS
-from memreader.extract.json_tokens import quoted
+from memreader.extract.repair.endings import COMMAS
+from memreader.extract.repair.tokens import quoted
 
 JOINT = re.compile(rf"[\s{COMMAS}]*")
 _ALONE_BEFORE = re.compile(r"(?:^|\n|[:\uff1a=>`(])[ \t]*\Z")
@@ -35,7 +35,7 @@ def choose(text: str, found: list[Found]) -> Found | None:
     best = max(rank(one.value) for one in kept)
     rivals = [one for one in kept if rank(one.value) == best]
     rivals = [one for one in rivals if one.fenced] or rivals
-    chosen = rivals[-1] if best == 3 else max(reversed(rivals), key=lambda one: _entries(one.value))
+    chosen = rivals[-1] if best == 3 or len(rivals) == 1 else max(reversed(rivals), key=lambda one: _entries(one.value))
     passed = [one for one in kept if one is not chosen and rank(one.value) >= 2 and one.value != chosen.value]
     lost = chosen.lost + tuple(f"another value: {quoted(text[one.start : one.end])}" for one in passed)
     return replace(chosen, exact=chosen.exact and not passed, lost=lost[:30])

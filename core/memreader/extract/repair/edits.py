@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from memreader.extract.json_endings import CLOSERS, Place
-from memreader.extract.json_tokens import Lexer, Token
+from memreader.extract.repair.endings import CLOSERS, Place
+from memreader.extract.repair.tokens import Lexer, Token
 
 NO_KEY: Any = object()
 CONSUMING = frozenset({"skip", "swap", "list", "empty"})
