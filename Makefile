@@ -17,6 +17,9 @@ DEV_EXTRAS := dev
 PYTEST_ARGS ?=
 LAWS := chunking windows normalize_laws memory_histories user_index postings identity context recall_terms
 PEER ?=
+MODEL ?=
+BASE_URL ?=
+LLM_ARGS ?=
 
 # Peers of the benchmarks, each in an environment of its own. The last two come with [bench] too, and need none then.
 PEER_memos := MemoryOS==2.0.33 langchain-text-splitters tiktoken
@@ -109,6 +112,11 @@ test: lint  ## check everything: lint, then all tests, doctests, README and exam
 test-long: installed-dev  ## run the stress, crash and fuzz tests that `test` leaves out
 	.venv/bin/python -m pytest -m long $(PYTEST_ARGS)
 	.venv/bin/python -m pytest --hypothesis-profile=long $(addprefix tests/core/test_,$(LAWS:=.py)) $(PYTEST_ARGS)
+
+.PHONY: test-llm
+test-llm: installed-dev  ## let a language model read the example chats: make test-llm BASE_URL=http://... MODEL=name
+	@[ -n "$(MODEL)" ] || { echo "memreader: name a model: make test-llm MODEL=<name> BASE_URL=<OpenAI-compatible endpoint>" >&2; exit 1; }
+	@PYTHONUTF8=1 .venv/bin/python -m benchmarks llm --model "$(MODEL)" $(if $(BASE_URL),--base-url "$(BASE_URL)") $(LLM_ARGS)
 
 .PHONY: bench-env
 bench-env:  ## make an environment for one peer of the benchmarks: make bench-env PEER=memos

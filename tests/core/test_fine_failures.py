@@ -270,7 +270,7 @@ def test_a_failure_names_its_session_and_lines_or_its_document() -> None:
         assert ROOMS[5] in " ".join(ROOMS)[start:end]
 
 
-def test_a_cut_off_reply_keeps_what_was_complete_and_leaves_the_lines_after_it() -> None:
+def test_a_cut_off_reply_keeps_what_was_complete_and_leaves_the_lines_from_the_last_one_on() -> None:
     def cut(seen: Shown) -> Reply:
         first, *_ = seen.new
         whole = reply(memory_of(f"It is said: {first.words}", [first.number]), memory_of("It is half said", [2]))
@@ -285,7 +285,7 @@ def test_a_cut_off_reply_keeps_what_was_complete_and_leaves_the_lines_after_it()
         (window,) = [shown(prompt) for prompt in model.prompts if ROOMS[5] in shown(prompt).new_words]
         lost = [line.words for line in window.new[1:]]
         assert fine_texts(memory) == said([line for line in ROOMS if line not in lost])
-        assert texts(left_in(memory, report.left)) == [f"Ana: {line}" for line in lost]
+        assert texts(left_in(memory, report.left)) == [f"Ana: {line.words}" for line in window.new]
         script.script = echoing
         memory.refine(user_id="ana")
         assert fine_texts(memory) == said(ROOMS)
@@ -295,7 +295,7 @@ def left_in(memory: Memory, ids: list[str]) -> list[TextualMemoryItem]:
     return [item for item in memory.get_by_ids(ids, user_id="ana") if item is not None]
 
 
-def test_a_reply_that_says_it_is_cut_but_reached_the_last_line_is_complete() -> None:
+def test_a_whole_reply_is_whole_whatever_the_model_says() -> None:
     model = FunctionChatModel(lambda messages: Reply(echoing(messages), truncated=True))
     with Memory.in_memory(llm=model, embedder=HashEmbedder(), read_options=SMALL) as memory:
         report = memory.add(chat_of(*ROOMS), user_id="ana")
@@ -346,3 +346,37 @@ def test_a_call_that_may_pass_is_tried_again_and_others_are_not(calls: int) -> N
         report = memory.add(chat_of(ROOMS[0]), user_id="ana")
         assert report.usage.calls == len(model.prompts) == calls
         assert (len(report.failures), len(report.left)) == ((0, 0) if calls == 2 else (1, 1))
+
+
+def test_what_was_cut_off_about_the_last_line_is_not_lost_and_what_was_told_of_it_not_twice() -> None:
+    first, second = "Ana keeps an otter called Olga in the old house.", "Ana has a rowing boat with a blue sail."
+    whole = reply(memory_of(first, [1]), memory_of(second, [1]))
+    cut = Reply(whole[: whole.index("rowing")], truncated=True)
+    again = reply(memory_of("Ana keeps an otter named Olga in the old house.", [1]), memory_of(second, [1]))
+    answers = iter([cut, again])
+    model = FunctionChatModel(lambda _: next(answers))
+    chat = chat_of("I keep an otter, Olga, in the old house, and have a rowing boat with a blue sail.")
+    with Memory.in_memory(llm=model, embedder=HashEmbedder()) as memory:
+        report = memory.add(chat, user_id="ana", session_id="s")
+        assert [failure.kind for failure in report.failures] == ["TruncatedReply"]
+        assert fine_texts(memory) == [first]
+        again_report = memory.refine(user_id="ana")
+        assert again_report.left == []
+        assert fine_texts(memory) == sorted([first, second])
+
+
+@pytest.mark.parametrize("preset", ["simple_struct", "strategy_struct", "without_turns"])
+def test_a_line_that_was_read_in_another_window_is_not_told_twice_after_a_failure(preset: str) -> None:
+    def reworded(seen: Shown) -> str:
+        return reply(
+            *(memory_of(f"It is said {line.words}".replace("lives", "stays"), [line.number]) for line in seen.new)
+        )
+
+    model, script = model_failing("middle", "no")
+    options: dict[str, Any] = {"embedder": HashEmbedder(), "read_options": PRESETS[preset]}
+    with Memory.in_memory(llm=model, **options) as memory:
+        memory.add(chat_of(*ROOMS), user_id="ana", session_id="s")
+        script.script = answering(otherwise=reworded)
+        memory.refine(user_id="ana")
+        pets = [text.split("My ")[1].split()[0] for text in fine_texts(memory)]
+        assert sorted(pets) == sorted(line.split()[1] for line in ROOMS)

@@ -211,8 +211,8 @@ def test_any_answer_is_read_or_is_a_failure_that_keeps_the_lines(text: str) -> N
         assert set(found.lines) <= set(PETS.lines)
 
 
-@pytest.mark.parametrize(("complete", "unread"), [(0, 4), (1, 3), (3, 1), (4, 0)])
-def test_after_a_cut_off_answer_the_lines_after_the_last_memory_are_unread(complete: int, unread: int) -> None:
+@pytest.mark.parametrize(("complete", "unread"), [(0, 4), (1, 4), (3, 2), (4, 1)])
+def test_after_a_cut_off_answer_the_lines_from_the_last_memory_on_are_unread(complete: int, unread: int) -> None:
     memories = [{"value": one.text, "lines": [number]} for number, one in enumerate(PETS.lines[:complete], start=1)]
     text = json.dumps({"memory list": [*memories, {"value": "It is cut"}]})
     reading = read(text[: text.rindex("It is")], truncated=True)

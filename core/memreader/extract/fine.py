@@ -137,7 +137,7 @@ def reading_of(answer: Answer, passage: Passage, language: str) -> PassageReadin
     dropped = (*reply.dropped, *(Dropped("", f"lost in a damaged answer: {what}") for what in parsed.lost))
     unread: tuple[Line, ...] = ()
     failure = None
-    if parsed.status == "truncated" or answer.truncated:
+    if parsed.status == "truncated" or (answer.truncated and parsed.status != "strict"):
         unread = _after_last(found, passage)
         if unread:
             kept = f"what was complete ({len(found)}) is kept" if found else "no memory was complete"
@@ -162,7 +162,8 @@ def _failed(passage: Passage, failure: Failure, language: str) -> PassageReading
 
 def _after_last(found: Sequence[Found], passage: Passage) -> tuple[Line, ...]:
     """Return the fresh lines from the last one that a memory rests on; a model reads in order, and there may have been
-    more to say about that one."""
+    more to say about that one.
+    """
     cited = {id(line) for one in found for line in one.lines}
     last = max((place for place, line in enumerate(passage.lines) if id(line) in cited), default=-1)
     return tuple(line for line in passage.lines[max(last, 0) :] if line.state == "fresh")

@@ -50,24 +50,27 @@ class Writing:
         report, passage = self._report, reading.passage
         if passage.group != self._group:
             self._group, self._same, self._ids = passage.group, SameFacts(), []
-            self._know(passage)
         if reading.failure is not None:
             report.failures.append(replace(reading.failure, locator=self._locator(passage)))
         report.dropped.extend(reading.dropped)
         if len(reading.unread) == len(passage.fresh) and not reading.found:
             return
+        self._know(passage)
         new, repeats, dropped = self._same.sort(reading)
         report.dropped.extend(dropped)
         self._write(reading, new, repeats)
 
     def _know(self, passage: Passage) -> None:
-        """Remember what was made before of raw items that are read again: an answer was cut off, or a window shared."""
-        names = (name for line in passage.lines for name in line.made_from)
-        ids = list(dict.fromkeys(made for name in names for made in self._raws[name].metadata.evolve_to))
-        for item in filter(None, self._store.fetch(self._user_id, ids)):
+        """Take in what was made before of the same sources: an answer was cut off, or a window failed that shares lines."""
+        agent = next((self._raws[name].metadata.agent_id for line in passage.fresh for name in line.made_from), None)
+        keys = dict.fromkeys(key for line in passage.lines if line.state != "context" for key in line.source_keys)
+        ids = set(self._store.items_of(self._user_id, keys, agent_id=agent)) - set(self._ids)
+        for item in filter(None, self._store.fetch(self._user_id, sorted(ids - self._raws.keys()))):
             known = item.metadata
-            self._same.know(Found(Candidate(item.memory, tuple(known.sources), known.key or "", known.memory_type), ()))
-            self._ids.append(item.id)
+            if known.evolve_from:
+                candidate = Candidate(item.memory, tuple(known.sources), known.key or "", known.memory_type)
+                self._same.know(Found(candidate, ()))
+                self._ids.append(item.id)
 
     def _write(self, reading: PassageReading, new: list[Found], repeats: list[tuple[int, Found]]) -> None:
         report = self._report

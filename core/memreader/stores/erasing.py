@@ -13,7 +13,7 @@ from typing import Any
 
 from memreader.records import Deleted
 from memreader.stores.changes import ChangeNumbers, user_hash
-from memreader.stores.refined import unmark_refined
+from memreader.stores.refined import forget_judged
 
 OF_SOURCE = "item_sources CROSS JOIN items ON items.id = item"
 """Items by a source key. CROSS, since the planner would else start from all items of the user, however many."""
@@ -73,7 +73,7 @@ class Eraser:
                 self._lost[source_key].append(metadata.get("sources", []))
             entities = self._db.execute("SELECT entity FROM mentions WHERE item = ?", (key,)).fetchall()
             self._db.execute("DELETE FROM items WHERE id = ?", (key,))
-            unmark_refined(self._db, self._user_id, item_id)
+            forget_judged(self._db, self._user_id, item_id)
             drop_unmentioned(self._db, entities)
             self._db.execute("INSERT INTO gone VALUES (?, ?, ?)", (self._numbers.next(), self._user_id, key))
             self._record_deletion(item_id, metadata, cause, traceless=traceless)

@@ -138,6 +138,13 @@ def unmark_refined(db: sqlite3.Connection, user_id: str, item_id: str) -> bool:
     return db.execute(query, (user_id, f"i:{item_id}", REFINED)).rowcount > 0
 
 
+def forget_judged(db: sqlite3.Connection, user_id: str, item_id: str) -> None:
+    """Forget all that models were asked about an item, and about its versions (`i:`, its id, `@` and the version)."""
+    unmark_refined(db, user_id, item_id)
+    query = "DELETE FROM ledger WHERE user_id = ? AND source_key > ? AND source_key < ?"
+    db.execute(query, (user_id, f"i:{item_id}@", f"i:{item_id}A"))
+
+
 def keep_links(before: Mapping[str, Any], after: dict[str, Any]) -> None:
     """Have a new version keep what refining did to the item since the version was made from it: that makes none."""
     links = after.get("evolve_to", [])
