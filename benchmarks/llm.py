@@ -72,6 +72,7 @@ def main(arguments: argparse.Namespace) -> dict[str, Any]:
         seen = drive(_job(passages_of(Path(arguments.data), arguments.window_tokens), caller, step))
     tallies = tallied(seen)
     rows = {name: tally.row() for name, tally in tallies.items()}
+    rows["all"]["calls"] = caller.usage.calls
     poor = poor_points(tallies, least=arguments.least)
     verdict = f"poor: {'; '.join(poor)}" if poor else f"good: every share is at least {arguments.least:g}"
     report = show(f"{arguments.model} on the example chats", rows, arguments, notes=[LEGEND, verdict])
@@ -134,7 +135,6 @@ class Tally:
             **{what: self.share(what) for what in SHARES},
             **{status: self.statuses[status] for status in get_args(Status)},
             "lost": self.lost.total(),
-            "calls": self.usage.calls + self.lost.total(),
             "tokens in": self.usage.prompt_tokens,
             "tokens out": self.usage.completion_tokens,
             "s per window": round(self.seconds / self.windows, 2) if self.windows else None,

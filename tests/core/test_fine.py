@@ -91,6 +91,13 @@ def test_a_memory_of_the_chat_history_alone_is_dropped() -> None:
     assert reader_of(model).get_memory([chat_of("It swims.")], info=INFO, chat_history=history) == [[]]
 
 
+def test_a_memory_cites_the_conversation_and_not_its_chat_history() -> None:
+    model = FunctionChatModel(lambda _: reply(memory("The otter Olga swims.", [1, 2])))
+    history = [{"role": "user", "content": "The otter is called Olga."}]
+    ((item,),) = reader_of(model).get_memory([chat_of("Olga swims.")], info=INFO, chat_history=history)
+    assert [source.content for source in item.metadata.sources] == ["Olga swims."]
+
+
 def test_instructions_and_prompts_of_the_caller_reach_every_window() -> None:
     for given in ({"instructions": "Only pets."}, {"prompts": {"chat": "Only pets. ${conversation}"}}):
         model = FunctionChatModel(echoing)
@@ -196,22 +203,23 @@ def test_memories_come_in_the_order_of_the_lines_whatever_order_the_answers_come
 
 
 SIXTEEN = chat_of(*(f"My {colour} pet {n} sleeps in room {n}." for n in range(8) for colour in ("red", "blue")))
-LEAST_S = 0.2
-"""16 calls of 0.1 s, 8 at once."""
+DELAY_S = 0.2
+LEAST_S = 0.4
+"""16 calls, 8 at once."""
 
 
 def by_reader() -> None:
-    report = reader_of(FunctionChatModel(echoing, delay_s=0.1), ONE_LINE).read(SIXTEEN, user_id="ana")
+    report = reader_of(FunctionChatModel(echoing, delay_s=DELAY_S), ONE_LINE).read(SIXTEEN, user_id="ana")
     assert report.usage.calls == len(report.items) == 16
 
 
 def by_async_reader() -> None:
-    reader = reader_of(FunctionChatModel(echoing, delay_s=0.1), ONE_LINE)
+    reader = reader_of(FunctionChatModel(echoing, delay_s=DELAY_S), ONE_LINE)
     assert len(asyncio.run(reader.aread(SIXTEEN, user_id="ana")).items) == 16
 
 
 def by_memory(verb: str = "add") -> float:
-    model = FunctionChatModel(echoing, delay_s=0.1)
+    model = FunctionChatModel(echoing, delay_s=DELAY_S)
     with Memory.in_memory(llm=model, embedder=HashEmbedder(), read_options=ONE_LINE) as store:
         start = time.perf_counter()
         if verb == "add":
@@ -230,8 +238,8 @@ ONE_LINE = replace(STRATEGY_STRUCT, strategy="session", chunk_session=1, session
     "read", [by_reader, by_async_reader, by_memory, lambda: by_memory("aadd")], ids=["read", "aread", "add", "aadd"]
 )
 def test_sixteen_windows_take_hardly_longer_than_two_calls(read: Callable[[], float | None]) -> None:
-    took = []
-    for _ in range(3):
+    took: list[float] = []
+    while len(took) < 5 and min(took, default=9.0) > 1.2 * LEAST_S:  # Other work on the machine is no fault.
         start = time.perf_counter()
         took.append(read() or time.perf_counter() - start)
     assert LEAST_S <= min(took) <= 1.2 * LEAST_S, took

@@ -123,10 +123,13 @@ def test_ctrl_c_keeps_the_windows_that_are_done_and_the_next_call_goes_on(verb: 
         with pytest.raises(KeyboardInterrupt):
             call() if call else memory.add(data, user_id="ana", session_id="s")
         assert [len(shown(prompt).new) for prompt in model.prompts] == [2] * 5
-        assert fine(memory) == said(TWENTY[:8])
+        # The answer before the one that was broken off may have been on its way still.
+        done = len(fine(memory))
+        assert done in (6, 8)
+        assert fine(memory) == said(TWENTY[:done])
         script.script = echoing
         call() if call else memory.add(data, user_id="ana", session_id="s")
-        assert [len(shown(prompt).new) for prompt in model.prompts[5:]] == [2] * 6
+        assert [len(shown(prompt).new) for prompt in model.prompts[5:]] == [2] * ((20 - done) // 2)
         assert fine(memory) == said(TWENTY)
 
 

@@ -361,6 +361,29 @@ def test_a_document_is_cited_to_the_letter_and_by_page(tmp_path: Path) -> None:
         assert len(model.prompts) < 12
 
 
+def test_deleting_a_document_takes_its_memories_along_and_no_others(tmp_path: Path) -> None:
+    store, _ = opened(echoing)
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    with store:
+        for path, lines in ((one, ROOMS[:6]), (two, ROOMS[6:])):
+            path.write_text(" ".join(lines), encoding="utf-8")
+        store.add([one, two], user_id="ana")
+        store.delete_by_source(user_id="ana", document=one)
+        assert sorted(texts(fine(store))) == sorted(f"It is said: {line}" for line in ROOMS[6:])
+        assert not any("one.txt" in item.model_dump_json() for item in store.get_all(user_id="ana"))
+
+
+def test_conversations_of_one_call_keep_apart() -> None:
+    store, model = opened(answering((ROOMS[7], "no")))
+    with store:
+        report = store.add([chat_of(*ROOMS[:6]), chat_of(*ROOMS[6:])], user_id="ana", session_id="s")
+        assert len(report.failures) == 1
+        assert [source.index for item in raw(store) for source in item.metadata.sources] == list(range(12))
+        assert_citations(store)
+        assert_links_go_both_ways(store)
+        assert model.prompts
+
+
 def test_a_changed_file_takes_its_memories_along(tmp_path: Path) -> None:
     store, _ = opened(echoing)
     path = tmp_path / "house.txt"

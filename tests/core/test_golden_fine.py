@@ -1,4 +1,4 @@
-"""The memories that fine reading makes of six conversations, to the letter: read, stored, and refined after a failure."""
+"""The memories that a model makes of six conversations, to the letter: read, stored, and refined after a failure."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def shown(item: TextualMemoryItem) -> dict[str, Any]:
         del kept["metadata"][name]
     kept["metadata"] = {key: value for key, value in kept["metadata"].items() if value not in (None, [], {}, "", False)}
     kept["metadata"]["sources"] = [
-        f"{source.index} {source.name or ''}/{source.role} {source.chat_time} {source.start}:{source.end} {source.content}"
-        for source in item.metadata.sources
+        f"{said.index} {said.name or ''}/{said.role} {said.chat_time} {said.start}:{said.end} {said.content}"
+        for said in item.metadata.sources
     ]
     return kept
 

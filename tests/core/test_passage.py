@@ -107,6 +107,16 @@ def test_every_character_of_a_document_is_to_be_read(chunker: Any, text: str, to
     assert all(place in read for place, character in enumerate(text) if not character.isspace())
 
 
+def test_each_sentence_knows_its_page(tokenizer: BpeTokenizer) -> None:
+    text = " ".join(ROOMS)
+    starts = (0, text.index(ROOMS[4]), text.index(ROOMS[9]))
+    document = Document(text, "a.pdf", "0" * 64, page_starts=starts)
+    passages = document_passages(document, "d:1", options=OPTIONS["tokens"], tokenizer=tokenizer, max_tokens=40)
+    page = {line.text: line.sources[0].page for passage in passages for line in passage.lines}
+    assert [page[room] for room in ROOMS] == [1] * 4 + [2] * 5 + [3] * 3
+    assert next(passage.whole.content for passage in passages if passage.whole).startswith(ROOMS[0])  # type: ignore[union-attr]
+
+
 @given(
     texts=st.lists(
         st.text(st.sampled_from("ab[]0123456789():|<>\n\u2028\u2029 new:read before我们"), min_size=1, max_size=60),

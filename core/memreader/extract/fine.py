@@ -174,15 +174,17 @@ def _found(memory: FoundMemory, reply: FoundReply, passage: Passage, language: s
     text, kind = said_by(memory, lines, language)
     text, happened, inferred = dated(text, memory.time, lines, passage, language)
     short = memory.lifetime == "short"
+    # What was only shown and is kept nowhere (a `chat_history`) can't be cited.
+    told = [line for line in lines if line.state != "context" or any(line.source_keys)]
     candidate = Candidate(
         text=text,
-        sources=tuple(dict.fromkeys(source for line in lines for source in line.sources)),
+        sources=tuple(dict.fromkeys(source for line in told for source in line.sources)),
         key=memory.key or first_sentence(text),
         memory_type=kind,
         tags=tuple(dict.fromkeys((*memory.tags, *passage.tags))),
         memory_time=happened,
         time_inferred=inferred,
-        source_keys=tuple(dict.fromkeys(key for line in lines for key in line.source_keys)),
+        source_keys=tuple(dict.fromkeys(key for line in told for key in line.source_keys)),
         info=passage.info,
         is_fast=False,
         background=reply.summary,

@@ -48,26 +48,31 @@ class Writing:
     def take(self, _place: int, reading: PassageReading) -> None:
         """Write what a passage gave, or report why it gave nothing."""
         report, passage = self._report, reading.passage
-        if passage.group != self._group:
+        is_first = passage.group != self._group
+        if is_first:
             self._group, self._same, self._ids = passage.group, SameFacts(), []
+        if is_first or passage.kind == "chat":  # A document is one source: its memories are all known at once.
+            self._know(passage)
         if reading.failure is not None:
             report.failures.append(replace(reading.failure, locator=self._locator(passage)))
         report.dropped.extend(reading.dropped)
         if len(reading.unread) == len(passage.fresh) and not reading.found:
             return
-        self._know(passage)
         new, repeats, dropped = self._same.sort(reading)
         report.dropped.extend(dropped)
         self._write(reading, new, repeats)
 
     def _know(self, passage: Passage) -> None:
-        """Take in what was made before of the same sources: an answer was cut off, or a window failed that shares lines."""
-        agent = next((self._raws[name].metadata.agent_id for line in passage.fresh for name in line.made_from), None)
+        """Take in what these sources gave before: an answer was cut off, or a window that shares lines failed."""
+        name = next((name for line in passage.fresh for name in line.made_from), None)
+        if name is None:
+            return
+        raw = self._raws[name].metadata
         keys = dict.fromkeys(key for line in passage.lines if line.state != "context" for key in line.source_keys)
-        ids = set(self._store.items_of(self._user_id, keys, agent_id=agent)) - set(self._ids)
+        ids = set(self._store.items_of(self._user_id, keys, agent_id=raw.agent_id)) - set(self._ids)
         for item in filter(None, self._store.fetch(self._user_id, sorted(ids - self._raws.keys()))):
             known = item.metadata
-            if known.evolve_from:
+            if known.evolve_from and known.session_id == raw.session_id:
                 candidate = Candidate(item.memory, tuple(known.sources), known.key or "", known.memory_type)
                 self._same.know(Found(candidate, ()))
                 self._ids.append(item.id)
