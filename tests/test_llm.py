@@ -92,7 +92,8 @@ def test_without_json_it_prints_a_table(server: OpenAIServer, capsys: pytest.Cap
         (lambda seen: [one(line.words, line.number) for line in seen.new], "schema 0% in en"),
         (lambda seen: {"memory list": [one("Tea", 1, time=3)], "summary": ""}, "schema 0% in en"),
         (lambda seen: {"memory list": [], "summary": ""}, "no memories of the chats in en"),
-        (lambda seen: Answer("Sorry, I can't."), "answers without memories in them"),
+        (lambda seen: Answer("Sorry, I can't."), "7 answers without memories in them"),
+        (lambda seen: {"error": "I can't."}, "7 answers without memories in them"),
         (lambda seen: refusal("no"), "x the call of the model failed with status 400"),
     ],
 )

@@ -169,8 +169,9 @@ class Memory:
             if self._closed:
                 return
             self._closed = True
-        for background in self._background:
-            background.stop()
+        for timeout_s in (0, None):  # None of them begins a window while another is waited for.
+            for background in self._background:
+                background.stop(timeout_s)
         self._store.close()
         if self._folder is not None:
             self._folder.cleanup()

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -243,6 +244,17 @@ class TestWhatTheModelCannotRead:
         assert time.monotonic() - started < 15
         assert "TimeoutError" in ran.err
         assert "More patience: --timeout." in ran.err
+
+    def test_an_answer_that_drips_is_given_up_after_the_timeout_too(
+        self, cli: CommandLine, server: OpenAIServer, at: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("memreader.models.retrying.LONGEST_WAIT_S", 0.01)
+        server.reply = lambda request: replace(echoed(request), drip_s=0.1)
+        started = time.monotonic()
+        ran = cli("add", chat("s1.json", ROOMS[0]), "--mode", "fine", "--timeout", "0.5", *at)
+        assert ran.code == 1
+        assert time.monotonic() - started < 15
+        assert "TimeoutError" in ran.err
 
     def test_foreign_words_in_a_place_cannot_steer_the_terminal(
         self, cli: CommandLine, server: OpenAIServer, at: list[str]

@@ -200,6 +200,17 @@ def test_raw_and_refined_are_linked_and_stand_under_each_other_in_a_search() -> 
         assert not found & {name for hit in hits for name in hit.raw}
 
 
+@pytest.mark.parametrize("beginning", ["It is said:", "Ana:"])
+def test_a_raw_item_is_no_hit_of_its_own_whichever_ranks_first(beginning: str) -> None:
+    store, _ = opened(echoing)
+    with store:
+        store.add(chat_of(*ROOMS), user_id="ana", session_id="s")
+        for query in (f"{beginning} {line}" for line in ROOMS):
+            hits = store.search(query, user_id="ana", top_k=12, threshold=0)
+            assert len(hits) == 12
+            assert all(hit.item.metadata.evolve_from == list(hit.raw) for hit in hits)
+
+
 def test_without_keep_raw_only_what_gave_a_memory_is_archived() -> None:
     store, _ = opened(answering((ROOMS[3], reply()), (ROOMS[10], "I can't.")), PRESETS["without_raw"])
     with store:
@@ -211,135 +222,6 @@ def test_without_keep_raw_only_what_gave_a_memory_is_archived() -> None:
         assert 0 < len(told) < 12
         hits = store.search("Which room does the otter live in?", user_id="ana", top_k=20)
         assert not {hit.item.id for hit in hits} & {i.id for i in raw(store) if i.metadata.status == "archived"}
-
-
-def test_what_an_assistant_said_is_no_fact_of_the_users() -> None:
-    chat = [
-        {"role": "user", "content": "I feel tired lately, what should I do?"},
-        {"role": "assistant", "content": "You seem to lack vitamin D and should swim every day."},
-        {"role": "user", "content": "I will swim on Mondays."},
-    ]
-    found = reply(
-        memory("The user lacks vitamin D.", [2], memory_type="UserMemory"),
-        memory("The user will swim on Mondays.", [3], memory_type="UserMemory"),
-        memory("The assistant advised to swim every day.", [2]),
-        memory("The user will swim, as the assistant advised.", [2, 3]),
-    )
-    store, _ = opened(lambda _: found)
-    with store:
-        store.add(chat, user_id="ana")
-        assert [(item.memory, item.metadata.memory_type) for item in fine(store)] == [
-            ("The assistant said: The user lacks vitamin D.", "LongTermMemory"),
-            ("The user will swim on Mondays.", "UserMemory"),
-            ("The assistant advised to swim every day.", "LongTermMemory"),
-            ("The user will swim, as the assistant advised.", "UserMemory"),
-        ]
-        assert [[source.role for source in item.metadata.sources] for item in fine(store)] == [
-            ["assistant"], ["user"], ["assistant"], ["assistant", "user"],
-        ]  # fmt: skip
-
-
-def test_what_an_assistant_said_in_chinese_says_so() -> None:
-    chat = [
-        {"role": "user", "content": "最近总是很累，怎么办？"},
-        {"role": "assistant", "content": "你可能缺维生素D。"},
-    ]
-    store, _ = opened(lambda _: reply(memory("用户缺维生素D。", [2])))
-    with store:
-        store.add(chat, user_id="ana")
-        (item,) = fine(store)
-        assert (item.memory, item.metadata.memory_type) == ("助手说：用户缺维生素D。", "LongTermMemory")
-
-
-def test_the_user_and_the_son_are_two_people() -> None:
-    found = reply(
-        memory("The user's name is Ana.", [1], entities=["Ana"]),
-        memory("Ben is Ana's son.", [1], entities=["Ben", "Ana"], relations=[["Ben", "is son of", "Ana"]]),
-    )
-    store, _ = opened(lambda _: found)
-    with store:
-        store.add([{"role": "user", "content": "My name is Ana, my son is Ben."}], user_id="ana")
-        assert texts(fine(store)) == ["The user's name is Ana.", "Ben is Ana's son."]
-        assert {entity.name: entity.items for entity in store.graph.entities("ana")} == {"Ana": 2, "Ben": 1}
-        (relation,) = store.graph.relations("ana", "Ben")
-        assert (relation.head, relation.relation, relation.tail) == ("Ben", "is son of", "Ana")
-
-
-def test_what_is_of_short_use_is_found_in_its_session_only_and_makes_no_entities() -> None:
-    found = reply(memory("Ana wants the answer as a table.", [1], lifetime="short", entities=["table"]))
-    store, _ = opened(lambda _: found)
-    with store:
-        store.add(chat_of("Answer me as a table."), user_id="ana", session_id="s")
-        (item,) = fine(store)
-        assert (item.metadata.visibility, item.metadata.entities) == ("session", [])
-        assert store.graph.entities("ana") == []
-        question = {"query": "Does Ana want a table?", "user_id": "ana"}
-        assert item.id in {hit.item.id for hit in store.search(**question, session_id="s")}
-        assert item.id not in {hit.item.id for hit in store.search(**question)}
-        assert item.id not in {hit.item.id for hit in store.search(**question, session_id="t")}
-
-
-@pytest.mark.parametrize(
-    ("words", "found", "text", "day"),
-    [
-        ("I moved yesterday.", "Ana moved yesterday.", "Ana moved yesterday (2023-05-07).", "2023-05-07"),
-        ("我昨天搬家了。", "安娜昨天搬家了。", "安娜昨天（2023-05-07）搬家了。", "2023-05-07"),
-        ("上周三我去了医院。", "安娜上周三去了医院。", "安娜上周三（2023-05-03）去了医院。", "2023-05-03"),
-        ("The race is next Friday.", "Ana races next Friday.", "Ana races next Friday (2023-05-19).", "2023-05-19"),
-        ("I moved yesterday.", "Ana moved.", "Ana moved.", "2023-05-07"),
-        ("I like tea.", "Ana likes tea.", "Ana likes tea.", "2023-05-08T10:00:00"),
-        ("I moved yesterday.", "Ana moved yesterday (2023-05-07).", "Ana moved yesterday (2023-05-07).", "2023-05-07"),
-    ],
-)  # fmt: skip
-def test_a_relative_day_is_counted_from_the_day_it_was_said_on(words: str, found: str, text: str, day: str) -> None:
-    store, _ = opened(lambda _: reply(memory(found, [1])))
-    with store:
-        store.add(chat_of(words, time="2023-05-08T10:00:00"), user_id="ana")
-        (item,) = fine(store)
-        assert (item.memory, item.metadata.memory_time) == (text, day)
-
-
-def test_the_models_own_time_is_taken_as_a_day_after_the_messages() -> None:
-    found = reply(memory("Ana races.", [1], time="2023-05-12"), memory("Ana rests.", [1], time="next Friday"))
-    store, _ = opened(lambda _: found)
-    with store:
-        store.add(chat_of("I race on the 12th and rest a week later."), user_id="ana")
-        assert [item.metadata.memory_time for item in fine(store)] == ["2023-05-12", "2023-05-19"]
-
-
-def test_each_line_counts_from_its_own_day() -> None:
-    chat = [*chat_of("I sold it yesterday."), *chat_of("I sang yesterday.", time="2023-06-20T09:00:00")]
-    found = reply(memory("Ana sold it yesterday.", [1]), memory("Ana sang yesterday.", [2]))
-    store, _ = opened(lambda _: found)
-    with store:
-        store.add(chat, user_id="ana")
-        assert [(item.memory, item.metadata.memory_time) for item in fine(store)] == [
-            ("Ana sold it yesterday (2023-05-07).", "2023-05-07"),
-            ("Ana sang yesterday (2023-06-19).", "2023-06-19"),
-        ]
-
-
-def test_no_day_is_made_up_when_nobody_said_when() -> None:
-    store, model = opened(lambda _: reply(memory("Ana moved yesterday.", [1], time="yesterday")))
-    with store:
-        store.add(chat_of("I moved yesterday.", time=None), user_id="ana")
-        (item,) = fine(store)
-        (parent,) = raw(store)
-        assert item.memory == "Ana moved yesterday."
-        assert item.metadata.memory_time == parent.metadata.memory_time
-        assert item.metadata.sources[0].time_inferred
-        assert shown(model.prompts[0]).lines[0].about == "user"
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"), [("我昨天搬到了上海，还养了一只猫。", "只输出 JSON"), ("I moved to Rome.", "JSON only")]
-)
-def test_a_text_is_read_with_the_prompt_of_its_language(words: str, expected: str) -> None:
-    store, model = opened(lambda _: reply())
-    with store:
-        store.add(chat_of(words, name=None), user_id="ana")
-        assert ("你" in model.prompts[0][0]["content"]) == (expected != "JSON only")
-        assert shown(model.prompts[0]).lines[0].words == words
 
 
 def test_a_document_is_cited_to_the_letter_and_by_page(tmp_path: Path) -> None:

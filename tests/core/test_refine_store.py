@@ -16,7 +16,7 @@ import pytest
 
 import facts
 from facts import assert_facts, be_busy, chat_of_facts, facts_in, finding, open_facts
-from fine_replies import Changing, chat_of, echoing, memory, reply, shown
+from fine_replies import Changing, answering, chat_of, echoing, memory, reply, shown
 from memreader import Memory, ReadOptions
 from memreader.items import TextualMemoryItem
 from memreader.patching import patched
@@ -165,6 +165,36 @@ def test_what_is_read_under_two_labels_gives_memories_under_both(label: str, kin
             (parent,) = item.metadata.evolve_from
             assert one(store, parent).metadata.evolve_to == [item.id]
             assert getattr(one(store, parent).metadata, label) == getattr(item.metadata, label)
+
+
+def test_without_keep_raw_what_was_refined_in_a_store_is_archived_and_the_rest_stays() -> None:
+    with opened(only_animals, read_options=ReadOptions(keep_raw=False)) as store:
+        ids = store.add(chat_of("My otter lives here.", "Hm, well."), user_id="ana", mode="fast").added
+        store.refine(user_id="ana")
+        assert [one(store, item_id).metadata.status for item_id in ids] == ["archived", "activated"]
+        found = [hit.item.memory for hit in store.search("My otter lives here.", user_id="ana", threshold=0)]
+        assert found == ["Said: My otter lives here.", "Ana: Hm, well."]
+
+
+def test_a_window_of_which_only_a_part_could_be_read_stays_raw(tmp_path: Path) -> None:
+    lamps = [f"Lamp number {n} hangs in house number {n}." for n in range(12)]
+    script = Changing(answering(("house number 11", "no answer")))
+    with Memory.open(tmp_path, embedder=HashEmbedder(), read_options=ReadOptions(unit="window")) as store:
+        (item_id,) = store.add(chat_of(*lamps), user_id="ana", session_id="s").added
+    model = FunctionChatModel(script)
+    with Memory.open(tmp_path, embedder=HashEmbedder(), llm=model, read_options=SMALL) as store:
+        first = store.refine(user_id="ana")
+        assert (first.refined, first.left) == ([], [item_id])
+        known = one(store, item_id).metadata
+        assert known.is_fast
+        assert known.evolve_to == first.added != []
+        script.script = echoing
+        second = store.refine(user_id="ana")
+        assert (second.refined, second.left) == ([item_id], [])
+        known = one(store, item_id).metadata
+        assert (known.is_fast, known.evolve_to) == (False, [*first.added, *second.added])
+        assert sorted(item.memory for item in fine(store)) == sorted(f"It is said: {lamp}" for lamp in lamps)
+        assert_citations(store)
 
 
 def half_refined(store: Memory) -> dict[str, list[str]]:

@@ -171,3 +171,10 @@ def test_whatever_order_repetitions_come_in_all_sources_are_kept() -> None:
     for order in permutations(range(3)):
         (found,), _ = merged([reading([line(n)], ("Ana likes tea.", [0])) for n in order])
         assert indexes(found) == list(order)
+
+
+def test_two_facts_of_one_reply_that_differ_in_a_word_are_two_memories() -> None:
+    red, blue = "Ana has a red car and a boat.", "Ana has a blue car and a boat."
+    assert [one.candidate.text for one in merged([reading([line(0)], (red, [0]), (blue, [0]))])[0]] == [red, blue]
+    one, two = reading([line(0)], (red, [0])), reading([line(0, state="carried"), line(1)], (blue, [0]))
+    assert len(merged([one, two])[0]) == 1
