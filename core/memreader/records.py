@@ -98,6 +98,9 @@ class Batch:
     """Raw items that the batch was made from: id -> version. Where one has another version now, is gone or has been
     refined by somebody else, nothing is written and their ids are the `conflicts`. Each is linked (`evolve_to`) to the
     items of the batch that name it in `evolve_from`."""
+    shown: tuple[tuple[str, int, str], ...] = ()
+    """Source key, offset and words of what else the batch was made from. Where these words stand there no longer,
+    nothing is written either: what is deleted must not come back."""
     refined: tuple[str, ...] = ()
     """Those of `base` that are read completely with this batch: they are raw no longer."""
     archives: bool = False

@@ -99,7 +99,7 @@ def _speaker(sources: Sequence[SourceMessage]) -> str:
     if len(names) != 1 or any(source.type != "chat" for source in sources):
         return ""
     name = names.pop()
-    bare = name.casefold() == (sources[0].role or "").casefold()
+    bare = name.casefold() in _BARE or name.casefold() == (sources[0].role or "").casefold()
     return "" if bare or len(name) > MAX_NAME else name
 
 

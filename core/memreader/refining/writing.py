@@ -90,6 +90,12 @@ class Writing:
             items=tuple(records),
             embedder=self._embedder,
             base=base,
+            shown=tuple(
+                (key, source.start or 0, line.text)
+                for line in reading.passage.lines
+                if line.state != "fresh"
+                for key, source in zip(line.source_keys, line.sources, strict=False)
+            ),
             refined=() if failed else refined,
             archives=not (options.keep_raw and options.keep_turns),
         )

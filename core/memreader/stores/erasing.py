@@ -13,7 +13,7 @@ from typing import Any
 
 from memreader.records import Deleted
 from memreader.stores.changes import ChangeNumbers, user_hash
-from memreader.stores.refined import forget_judged
+from memreader.stores.refined import forget_judged, raw_again
 
 OF_SOURCE = "item_sources CROSS JOIN items ON items.id = item"
 """Items by a source key. CROSS, since the planner would else start from all items of the user, however many."""
@@ -64,10 +64,12 @@ class Eraser:
     def delete(self, keys: Sequence[int], *, cause: str, traceless: bool = False) -> list[str]:
         """Delete items by number and return their ids; `forget` must follow for what they were made from."""
         ids: list[str] = []
+        parents: dict[str, None] = {}
         for key in keys:
             query = "SELECT item_id, metadata FROM items WHERE id = ?"
             item_id, text = self._db.execute(query, (key,)).fetchone()
             metadata = json.loads(text)
+            parents.update(dict.fromkeys(metadata.get("evolve_from", ())))
             query = "SELECT source_key FROM item_sources WHERE item = ?"
             for (source_key,) in self._db.execute(query, (key,)):
                 self._lost[source_key].append(metadata.get("sources", []))
@@ -78,6 +80,8 @@ class Eraser:
             self._db.execute("INSERT INTO gone VALUES (?, ?, ?)", (self._numbers.next(), self._user_id, key))
             self._record_deletion(item_id, metadata, cause, traceless=traceless)
             ids.append(item_id)
+        if cause != "delete":  # Who deletes a memory alone doesn't want it made again.
+            raw_again(self._db, self._user_id, parents, self._numbers)
         if ids:
             self.purge_is_due()
         return ids

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,21 @@ def still_raw(db: sqlite3.Connection, user_id: str, base: Mapping[str, int]) -> 
     )
 
 
+def still_said(db: sqlite3.Connection, batch: Batch) -> bool:
+    """Return whether all words that a batch was made from stand in their messages and documents."""
+    tables = (("messages", "content"), ("documents", "text"))
+    return all(
+        any(
+            db.execute(
+                f"SELECT 1 FROM {table} WHERE user_id = ? AND source_key = ? AND substr({column}, ?, ?) = ?",
+                (batch.user_id, key, start + 1, len(words), words),
+            ).fetchone()
+            for table, column in tables
+        )
+        for key, start, words in batch.shown
+    )
+
+
 def link_refined(db: sqlite3.Connection, batch: Batch, numbers: ChangeNumbers) -> None:
     """Link the base of a batch to what was made of it, and take from those that are read completely that they are raw.
 
@@ -130,6 +145,24 @@ def _comes_from(db: sqlite3.Connection, user_id: str, item_id: str, parents: Seq
         text = json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
         db.execute("UPDATE items SET metadata = ? WHERE id = ?", (text, row[0]))
     return True
+
+
+def raw_again(db: sqlite3.Connection, user_id: str, item_ids: Iterable[str], numbers: ChangeNumbers) -> None:
+    """Have the items that lost what was made of them read by a model again, and found meanwhile."""
+    query = "SELECT id, status, metadata FROM items WHERE user_id = ? AND item_id = ?"
+    for item_id in item_ids:
+        row = db.execute(query, (user_id, bound(item_id))).fetchone()
+        if row is None:
+            continue
+        key, status, metadata = row[0], row[1], json.loads(row[2])
+        kept = [link for link in metadata.pop("evolve_to", ()) if db.execute(query, (user_id, link)).fetchone()]
+        metadata |= {"is_fast": True} | ({"evolve_to": kept} if kept else {})
+        if status == "archived":
+            metadata.pop("status", None)
+            db.execute("UPDATE items SET status = 'activated', seq = ? WHERE id = ?", (numbers.next(), key))
+        text = json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
+        db.execute("UPDATE items SET metadata = ? WHERE id = ?", (text, key))
+        unmark_refined(db, user_id, item_id)
 
 
 def unmark_refined(db: sqlite3.Connection, user_id: str, item_id: str) -> bool:

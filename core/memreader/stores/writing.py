@@ -12,7 +12,7 @@ from memreader.records import Batch, Deleted, DocumentRecord, ItemRecord, Messag
 from memreader.stores.changes import ChangeNumbers
 from memreader.stores.erasing import Eraser, add_event, drop_unmentioned, is_blanked, last_event, now
 from memreader.stores.inserting import insert_item, link
-from memreader.stores.refined import grown, keep_links, link_refined, still_raw
+from memreader.stores.refined import grown, keep_links, link_refined, still_raw, still_said
 from memreader.stores.rows import bound, evidence_of, metadata_json
 from memreader.stores.selecting import keys_of, whole_user
 from memreader.stores.sqlite_graph import add_mentions, relations_of
@@ -37,7 +37,7 @@ class BatchWriter:
     def write(self) -> Written:
         """Return what became of the batch."""
         batch, db = self._batch, self._db
-        if batch.base and not still_raw(db, batch.user_id, batch.base):
+        if batch.base and not (still_raw(db, batch.user_id, batch.base) and still_said(db, batch)):
             return Written(conflicts=list(batch.base))
         if batch.doomed is not None:
             self.written = Written(deleted=self._delete(batch.doomed))
