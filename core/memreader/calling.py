@@ -12,9 +12,14 @@ from typing import Any, Literal, TypeAlias
 
 from memreader.errors import BudgetExceededError, ModelRequiredError
 from memreader.forksafe import Guard
-from memreader.models.retrying import policy
+from memreader.models.retrying import policy, status_of
 from memreader.options import ModelOptions
 from memreader.ports import ChatModel, Reply, Usage
+
+REFUSED = frozenset({401, 403, 404})
+"""Statuses after which no other call of the same verb is made: a wrong key, or a wrong name."""
+UNREACHABLE = 3
+"""Calls that found nobody, each after all its tries, before anybody answered: then no other call is made either."""
 
 Task = Literal["chat", "document", "general", "preference", "image"]
 
@@ -93,6 +98,8 @@ class Caller:
         self._guard = Guard()
         self._tries = 0
         self._usage = Usage()
+        self._in_vain = 0
+        self._hopeless: Exception | None = None
 
     @property
     def usage(self) -> Usage:
@@ -104,13 +111,17 @@ class Caller:
         """Return the answer to a prompt, after as many tries as it takes and may have."""
         from tenacity import Retrying
 
-        return _answer(Retrying(**policy(self.options))(self._attempt, prompt))
+        if self._hopeless is not None:
+            return _answer(self._hopeless)
+        return self._noted(_answer(Retrying(**policy(self.options))(self._attempt, prompt)))
 
     async def acall(self, prompt: Prompt) -> Answer:
         """Return the same as `call`, without blocking the event loop."""
         from tenacity import AsyncRetrying
 
-        return _answer(await AsyncRetrying(**policy(self.options))(self._aattempt, prompt))
+        if self._hopeless is not None:
+            return _answer(self._hopeless)
+        return self._noted(_answer(await AsyncRetrying(**policy(self.options))(self._aattempt, prompt)))
 
     def _attempt(self, prompt: Prompt) -> Reply | Exception:
         if (spent := self._spend()) is not None:
@@ -152,6 +163,19 @@ class Caller:
                 return BudgetExceededError(limit="max_tokens", allowed=limits.max_tokens)
             self._tries += 1
         return None
+
+    def _noted(self, answer: Answer) -> Answer:
+        """Note whether further calls are in vain: the endpoint refuses this client, or can't be reached at all."""
+        with self._guard.lock:
+            if isinstance(answer, Reply):
+                self._in_vain = -1
+            elif status_of(answer.error) in REFUSED:
+                self._hopeless = answer.error
+            elif isinstance(answer.error, ConnectionError) and self._in_vain >= 0:
+                self._in_vain += 1
+                if self._in_vain >= UNREACHABLE:
+                    self._hopeless = answer.error
+        return answer
 
     def _counted(self, value: Reply | Exception) -> Reply | Exception:
         if isinstance(value, Reply):

@@ -475,7 +475,9 @@ class Memory:
         return self._ingest.update(Scope(user_id).user_id, item_id, patch)
 
     def delete(self, ids: str | Sequence[str], *, user_id: str) -> list[str]:
-        """Delete the user's items and return the ids that were there; adding their source again brings them back.
+        """Delete the user's items and return the ids that were there.
+
+        Adding their source again brings back what was read without a model; a memory that a model made stays away.
 
         Their words go at once, from the messages and documents they were read from too, where no other item cites them.
         What the write-ahead log still holds of them goes with `admin.purge`, or on close.

@@ -84,7 +84,7 @@ def raw_passages(
         groups.setdefault(_group(raw.item), []).append(raw)
     passages: list[Passage] = []
     for number, members in enumerate(groups.values()):
-        if not any(source.content for source in members[0].item.metadata.sources):
+        if _stands_alone(members[0].item):
             made = [_alone(raw.item) for raw in members]
         elif members[0].item.metadata.sources[0].type == "doc":
             made = _of_document(members)
@@ -117,7 +117,7 @@ def _of_origin(item: TextualMemoryItem, source: str) -> TextualMemoryItem:
 
 def _group(item: TextualMemoryItem) -> str:
     known = item.metadata
-    if not any(source.content for source in known.sources):
+    if _stands_alone(item):
         return digest("alone", item.id)
     if known.sources[0].type == "doc":
         return digest(
@@ -131,8 +131,13 @@ def _group(item: TextualMemoryItem) -> str:
     return digest("chat", known.user_id, known.session_id, known.agent_id)
 
 
+def _stands_alone(item: TextualMemoryItem) -> bool:
+    """Return whether an item's own words are read: it cites none, or was given others since."""
+    return item.metadata.version > 1 or not any(source.content for source in item.metadata.sources)
+
+
 def _alone(item: TextualMemoryItem) -> Passage:
-    """Return an item that doesn't say where it comes from as a passage of its own words."""
+    """Return an item as a passage of its own words."""
     known = item.metadata
     line = Line(item.memory, tuple(known.sources), time=known.memory_time, made_from=(item.id,))
     return Passage((line,), time=known.memory_time)

@@ -263,3 +263,47 @@ class TestOverHttp:
         answer, usage = self.ask(model, way, attempts=1)
         assert isinstance(answer, Reply)
         assert (answer.text, answer.usage.calls, usage.calls) == ("plain", 3, 1)
+
+
+class Refusing:
+    """Raises the same error for every call, and counts them."""
+
+    name = "refusing"
+
+    def __init__(self, error: Exception, *, answers: int = 0) -> None:
+        self.error, self.answers, self.calls = error, answers, 0
+
+    def complete(self, messages: Any, *, schema: Any = None) -> Reply:
+        self.calls += 1
+        if self.calls <= self.answers:
+            return Reply("yes")
+        raise self.error
+
+    async def acomplete(self, messages: Any, *, schema: Any = None) -> Reply:
+        return self.complete(messages)
+
+
+def asked_ten_times(model: Refusing) -> list[str]:
+    caller = Caller(Models(model), ModelOptions(attempts=1))
+    answers = [caller.call(Prompt(({"role": "user", "content": "?"},))) for _ in range(10)]
+    return [answer.kind if isinstance(answer, ModelFailure) else answer.text for answer in answers]
+
+
+def test_after_a_refused_key_no_other_call_is_made() -> None:
+    error = ValueError("no")
+    error.status_code = 401  # type: ignore[attr-defined]
+    model = Refusing(error)
+    assert asked_ten_times(model) == ["ValueError"] * 10
+    assert model.calls == 1
+
+
+def test_an_endpoint_that_nobody_can_reach_is_given_up_after_a_few_calls() -> None:
+    model = Refusing(ConnectionError("nobody there"))
+    assert asked_ten_times(model) == ["ConnectionError"] * 10
+    assert model.calls == 3
+
+
+def test_an_endpoint_that_has_answered_once_is_not_given_up() -> None:
+    model = Refusing(ConnectionError("lost"), answers=1)
+    assert asked_ten_times(model) == ["yes"] + ["ConnectionError"] * 9
+    assert model.calls == 10

@@ -17,9 +17,9 @@ from memreader.embedding import MiniLMEmbedder
 from memreader.errors import StoreBusyError
 from memreader.testing import HashEmbedder
 
-COMMANDS = (
-    "demo add refine search context list show history update delete export import dump load reindex stats purge users".split()
-)
+COMMANDS = """
+    demo add refine search context list show history update delete export import dump load reindex stats purge users
+""".split()
 READING = {
     "refine": ["--model", "m", "--base-url", "http://127.0.0.1:9/v1"],
     "search": ["tea"],

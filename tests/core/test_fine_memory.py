@@ -327,3 +327,13 @@ def test_deleting_a_refined_memory_keeps_the_raw_one() -> None:
         assert len(model.prompts) == asked
         hits = store.search("Which room does the heron live in?", user_id="ana")
         assert hits[0].item.memory == f"Ana: {ROOMS[1]}"
+
+
+def test_words_that_were_corrected_before_a_model_read_them_are_the_ones_it_reads() -> None:
+    model = FunctionChatModel(echoing)
+    with Memory.in_memory(llm=model, embedder=HashEmbedder()) as store:
+        added = store.add(chat_of("An otter.", "A heron."), user_id="ana", session_id="s", mode="fast").added
+        store.update(added[0], "Ana: Two otters.", user_id="ana")
+        store.refine(user_id="ana")
+        told = texts([item for item in store.get_all(user_id="ana") if item.metadata.evolve_from])
+        assert sorted(told) == ["It is said: A heron.", "It is said: Ana: Two otters."]

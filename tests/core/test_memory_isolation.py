@@ -214,8 +214,8 @@ def admin_import_(call: Stranger, owner: Owner) -> None:
 CASES = {
     case.__name__: case
     for case in (
-        extract, add, refine, search, context, get, get_by_ids, get_all, update, delete, delete_by_source, delete_all, history,
-        dump, load,
+        extract, add, refine, search, context, get, get_by_ids, get_all, update, delete, delete_by_source, delete_all,
+        history, dump, load,
     )
 }  # fmt: skip
 ADMIN_CASES = {case.__name__.partition("_")[2]: case for case in (admin_stats, admin_load, admin_export, admin_import_)}

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from memreader.plan import Answer, ModelFailure, Plan, Prompt, arun, ask, run
 from memreader.ports import ChatModel, Reply
-from memreader.options import ModelOptions
 from memreader.testing import ScriptedChatModel
 
 Driver: TypeAlias = Callable[..., Any]

@@ -157,8 +157,8 @@ class TestDates:
         "text",
         [
             "May I ask?", "she may march", "what did April say", "Who did June and August meet?", "Jan likes tea",
-            "Marching", "room 2023b", "the $2000 bill", "2000 dollars", "12:30", "a 3 month stay", "3个月", "月亮", "几月",
-            "maybe", "last summer", "two weeks ago", "两周前", "去年", "yesterday",
+            "Marching", "room 2023b", "the $2000 bill", "2000 dollars", "12:30", "a 3 month stay", "maybe",
+            "3个月", "月亮", "几月", "last summer", "two weeks ago", "两周前", "去年", "yesterday",
         ],
     )  # fmt: skip
     def test_what_is_no_date_or_needs_today_is_left_out(self, text: str):
@@ -209,7 +209,7 @@ class TestDates:
         assert scores("in May 2023 or July 2023", "2023-05-02", "2023-06-02", "2023-07-02") == [1, 0.3, 1]
 
     def test_an_unknown_day_is_near_to_nothing(self):
-        for text in ("in January", "yesterday", "in 0001", "last year"):
+        for text in ("in December", "in January", "yesterday", "in 0001", "last year"):
             assert scores(text, "", today=date(1, 2, 2)) == [0]
 
     def test_no_date_gives_zeros(self):

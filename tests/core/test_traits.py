@@ -215,6 +215,8 @@ class TestMarks:
     def test_an_address_asks_nothing(self):
         words = "the timetable of all local trains stands printed at https://a.org/now?id=5"
         assert (spoken_marks(words, "en"), told_marks(words, "en")) == (0, 0)
+        assert spoken_marks("https://a.org/harbour/boats/sail/north/again", "en") == SHORT
+        assert spoken_marks("have you seen https://a.org/boats?", "en") & QUESTION_END
 
     @pytest.mark.parametrize(
         "words", ["哇，真漂亮", "谢谢你", "好的，没问题", "好。", "哈哈", "嗯嗯", "對啊", "太棒了"]

@@ -183,6 +183,6 @@ def _month_nearness(year: int | None, month: int, day: int | None, months: Days,
     if year is None:
         same, following = months % 12 == month - 1, months % 12 == month % 12
     else:
-        same, following = months == 12 * year + month - 1, months % 12 == month % 12
+        same, following = months == 12 * year + month - 1, months == 12 * year + month
     worth = 1.0 if day is None else 1.0 + np.exp(-np.abs(in_month - day) / SLOPE_DAYS)
     return np.where(same, worth, np.where(following, NEXT_MONTH, 0.0))

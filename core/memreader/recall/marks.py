@@ -18,7 +18,7 @@ CHARACTERS_TO_WORDS = 0.6
 """Content words in a Chinese character: most words have one or two."""
 
 _CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff]")
-_ADDRESS = re.compile(r"(?:https?://|www\.)[!-~]+", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:https?://|www\.)[!-~]*[\w/]", re.IGNORECASE | re.ASCII)
 
 _ASKED = re.compile(r"[?？](?=[\s?？!！~～…)）\]】\"'”’」』*_]|\Z|[^!-~])")
 _ASKING_PARTICLES = ("吗", "嗎")
@@ -43,7 +43,7 @@ _TIME_PHRASE = re.compile(
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _FIGURE = "[0-9一二三四五六七八九十两兩百千几幾半]"
 _TIME_CHINESE = re.compile(
-    rf"""[昨今明前后後]天|[昨今明]晚|[去今明前]年|[上下这這本]{1, 2}[个個]?(?:月|周|週|星期|礼拜|禮拜)|周末|週末
+    rf"""[昨今明前后後]天|[昨今明]晚|[去今明前]年|[上下这這本]{{1,2}}[个個]?(?:月|周|週|星期|礼拜|禮拜)|周末|週末
     |(?:星期|礼拜|禮拜|周|週)[一二三四五六日天]|{_FIGURE}{{1,6}}(?:年|[个個]?月|[日号號]|天|[个個]?(?:星期|礼拜|禮拜|小[时時])|周|週|分[钟鐘]|[点點时時])
     |早上|上午|中午|下午|傍晚|晚上|凌晨|[春夏秋冬][天季]|最近|近来|近來|刚才|剛才|刚刚|剛剛|以前|从前|從前|小时候|小時候
     |[之以]前|马上|馬上|今后|今後|(?:19|20)\d\d""",

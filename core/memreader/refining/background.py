@@ -14,6 +14,9 @@ from memreader.stores import Store
 
 logger = logging.getLogger(__name__)
 
+LONGEST_WAIT_S = 3600.0
+"""Between two looks while the model fails, unless `every_s` is longer."""
+
 
 class BackgroundRefining:
     """A thread that refines what is raw, again and again; made by `Memory.refine_in_background`.
@@ -61,21 +64,27 @@ class BackgroundRefining:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
+        misses = 0
         while not self._stop.is_set():
             try:
-                self._look()
+                misses = 0 if self._look() else misses + 1
                 self.last_error = None
             except (MemReaderError, OSError) as error:
                 # A full or busy disk now may be none later; nothing is lost meanwhile.
                 self.last_error = error
                 logger.warning("refining in the background was interrupted by %s; it goes on", type(error).__name__)
-            self._stop.wait(self._every_s)
+            # A model that fails every time is asked less and less often.
+            self._stop.wait(max(self._every_s, min(self._every_s * 2 ** min(misses, 30), LONGEST_WAIT_S)))
 
-    def _look(self) -> None:
+    def _look(self) -> bool:
+        """Refine what is raw; return False if the model failed wherever it was asked."""
+        failed = refined = 0
         for user in self._store.users() if self._user_id is None else [self._user_id]:
             refining = self._refining()
             report = drive(refining.refine(user, caller=refining.caller(), stopped=self._stop.is_set))
+            failed, refined = failed + len(report.failures), refined + len(report.refined)
             if report.refined or report.failures:
                 self.last_report = report
             if self._stop.is_set():
-                return
+                break
+        return not failed or refined > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from memreader.calling import Caller
@@ -20,7 +21,7 @@ from memreader.records import Batch, ItemRecord, Selection
 from memreader.refining.report import RefineReport
 from memreader.reindexing import facts_of
 from memreader.stores import Store
-from memreader.types import Dropped, Progress
+from memreader.types import Dropped, Failure, Progress
 
 AT_ONCE = 10
 """Memories of one session that are judged by one call."""
@@ -104,6 +105,10 @@ class Gating:
         judged = [
             (item, verdict) for item, verdict in zip(items, verdicts, strict=True) if verdict.status != "no verdict"
         ]
+        reasons = Counter(verdict.reason for verdict in verdicts if verdict.status == "no verdict")
+        for reason, count in reasons.items():
+            told = f"no verdict on {count} of {len(items)} memories, which stay as they were: {reason}"
+            report.failures.append(Failure("NoVerdict", told, self._gate))
         changed = [(item, verdict, _changed(item, verdict)) for item, verdict in judged if _changes(item, verdict)]
         embedded = embed_texts(self._reader.embedder, [new.memory for _, _, new in changed])
         report.failures.extend(embedded.as_failures([item.id for item, _, _ in changed]))
