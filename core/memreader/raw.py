@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from memreader.chunking.rendering import show_speaker
 from memreader.extract.fast import FAST_TAG
 from memreader.extract.passage import Line, Passage, chat_passages, sentences
 from memreader.identity import digest
@@ -133,13 +134,24 @@ def _group(item: TextualMemoryItem) -> str:
 
 def _stands_alone(item: TextualMemoryItem) -> bool:
     """Return whether an item's own words are read: it cites none, or was given others since."""
-    return item.metadata.version > 1 or not any(source.content for source in item.metadata.sources)
+    cited = [source.content for source in item.metadata.sources if source.content]
+    return not cited or (item.metadata.version > 1 and not all(words in item.memory for words in cited))
 
 
 def _alone(item: TextualMemoryItem) -> Passage:
     """Return an item as a passage of its own words."""
     known = item.metadata
-    line = Line(item.memory, tuple(known.sources), time=known.memory_time, made_from=(item.id,))
+    first = known.sources[0] if known.sources else SourceMessage()
+    speaker = show_speaker(first.name, first.role or "")
+    spoken = bool(speaker) and item.memory.startswith(f"{speaker}: ")
+    line = Line(
+        item.memory.removeprefix(f"{speaker}: ") if spoken else item.memory,
+        tuple(known.sources),
+        speaker=speaker if spoken else "",
+        role=first.role if spoken else None,
+        time=known.memory_time,
+        made_from=(item.id,),
+    )
     return Passage((line,), time=known.memory_time)
 
 

@@ -78,8 +78,8 @@ def test_of_a_window_that_changed_while_it_was_read_nothing_is_written(
         assert len(report.left) == len(lost)
         again = memory.refine(user_id="ana")
         assert (again.failures, again.left) == ([], [])
-        gone = {delete: [ROOMS[3]]}.get(meddle, [])
-        assert fine(memory) == said([line for line in ROOMS if line not in gone])
+        now = {delete: [], reword: ["My badger lives in the garden of the new tower."]}.get(meddle, [ROOMS[3]])
+        assert fine(memory) == said([*(line for line in ROOMS if line != ROOMS[3]), *now])
         assert memory.refine(user_id="ana").usage.calls == 0
         assert model.prompts
 

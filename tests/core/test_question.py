@@ -62,6 +62,7 @@ class TestForm:
     )
     def test_something_said_is_none(self, text: str):
         assert ask(text).utterance
+        assert flags(text) == set()
 
     @pytest.mark.parametrize(("text", "cjk"), [("我用 Python 写代码吗", True), ("Who is 张三?", False), ("", False)])
     def test_the_script_is_that_of_most_words(self, text: str, cjk: bool):

@@ -30,7 +30,9 @@ _COURTESY = re.compile(
 """What stands before the question proper and asks for nothing itself."""
 _PREPOSITION = r"(?:(?:in|on|at|to|from|for|with|by|of|about|during|since|until|under|after|before|around)\s)?"
 _ASKING = re.compile(
-    rf"{_PREPOSITION}(?:who|whom|whose|what|which|when|where|why|how)(?:['’]?(?:s|re|d|ll|ve))?\b", re.IGNORECASE
+    rf"{_PREPOSITION}(?:who|whom|whose|what|which|when|where|why|how)(?:['’]?(?:s|re|d|ll|ve))?\b"
+    r"|(?:list|name)\s(?!of\b)",
+    re.IGNORECASE,
 )
 _YES_NO = re.compile(
     r"(?:is|are|was|were|do|does|did|has|have|had|can|will|isn|aren|wasn|weren|don|doesn|didn|hasn|haven|won)(?:['’]t)?\b",
@@ -99,7 +101,7 @@ class Question:
     cjk: bool = False
     """Mostly in Chinese, Japanese or Korean script."""
     utterance: bool = False
-    """Something said, or a long text, rather than a short question."""
+    """Something said, or a long text, rather than a short question: it asks for none of the following."""
     list: bool = False
     """Asks for several things."""
     infer: bool = False
@@ -137,23 +139,24 @@ def read_question(text: str, *, today: date | None) -> Question:
     >>> read_question("她去过哪些城市？", today=None).list
     True
     """
-    asked = read = " ".join(text[:LOOKED_AT].split())
+    read = " ".join(text[:LOOKED_AT].split())
     cjk = is_mostly_cjk(read)
     if cjk:
-        flags, asking = _chinese_flags(asked), _ASKING_CHINESE.search(asked) is not None
+        flags, asking = _chinese_flags(read), _ASKING_CHINESE.search(read) is not None
     else:
-        courtesy = _COURTESY.match(asked)
+        courtesy = _COURTESY.match(read)
         wish = courtesy is not None and courtesy["wish"] is not None
-        asked = asked[courtesy.end() :] if courtesy else asked
+        asked = read[courtesy.end() :] if courtesy else read
         flags = _english_flags(asked)
         asking = wish or "?" in read or "？" in read or _ASKING.match(asked) is not None
+    utterance = not asking or content_words(read) > LONGEST
     return Question(
         text,
         cjk=cjk,
-        utterance=not asking or content_words(read) > LONGEST,
+        utterance=utterance,
         names=capitalised(read),
         dates=dates_in(read, today),
-        **flags,
+        **({} if utterance else flags),
     )
 
 

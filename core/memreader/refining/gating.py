@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from memreader.calling import Caller
@@ -105,9 +104,9 @@ class Gating:
         judged = [
             (item, verdict) for item, verdict in zip(items, verdicts, strict=True) if verdict.status != "no verdict"
         ]
-        reasons = Counter(verdict.reason for verdict in verdicts if verdict.status == "no verdict")
-        for reason, count in reasons.items():
-            told = f"no verdict on {count} of {len(items)} memories, which stay as they were: {reason}"
+        if not judged:
+            # Of one that it passes over a memory stays as it was, and that is all; a call that gave nothing is told.
+            told = f"no verdict on {len(items)} memories, which stay as they were: {verdicts[0].reason}"
             report.failures.append(Failure("NoVerdict", told, self._gate))
         changed = [(item, verdict, _changed(item, verdict)) for item, verdict in judged if _changes(item, verdict)]
         embedded = embed_texts(self._reader.embedder, [new.memory for _, _, new in changed])
