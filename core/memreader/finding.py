@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from memreader.embedding.batching import checked
 from memreader.filters import Filter
 from memreader.items import TextualMemoryItem
 from memreader.ports import Embedder
-from memreader.recall import RecallOptions, query_form, query_weights, rank
+from memreader.recall import RecallOptions, query_form, query_weights, rank, read_question
 from memreader.records import Keys
 from memreader.stores import Store
 from memreader.text import clean
@@ -50,6 +52,7 @@ def find(
     if not words.strip() or not store.has_items(scope.user_id):
         return []
     vector = checked(embedder.embed_query(words)[None, :], count=1, dimension=embedder.dimension)[0]
+    question = read_question(words, today=date.today())
     tries = TRIES
     while True:
         tries -= 1
@@ -66,6 +69,7 @@ def find(
         fetched = _Fetched(store, scope.user_id, evidence.seq)
         hits = rank(
             evidence,
+            question=question,
             form=query_form(words, embedder),
             embedder=embedder,
             top_k=top_k,

@@ -17,7 +17,7 @@ from memreader.patching import Patch, patched
 from memreader.ports import Usage
 from memreader.reader import MemReader
 from memreader.reading import InputReading, Labels, Tools, make_items, read_input
-from memreader.recall import term_counts
+from memreader.recall import item_record
 from memreader.recall.lexical import is_mostly_cjk
 from memreader.reindexing import facts_of
 from memreader.stores import Batch, DocumentRecord, ItemRecord, MessageRecord, Store
@@ -113,14 +113,14 @@ class Ingest:
             if old is None:
                 raise ItemNotFoundError(item_id=item_id)
             new = patched(old, patch)
-            vector, terms = None, term_counts(new.memory)
+            vector = None
             if new.memory != old.memory:
                 embedded = embed_texts(self._reader.embedder, [new.memory])
                 for error in embedded.failures.values():
                     problem = f"the new words can't be embedded ({error}); the item stays as it was"
                     raise InvalidVectorsError(problem) from error
                 vector = embedded.vectors[0]
-            record = ItemRecord(new, vector, terms, base_version=old.metadata.version)
+            record = item_record(new, vector, base_version=old.metadata.version)
             written = self._store.write(Batch(user_id, items=(record,), embedder=self._embedder))
             if not written.conflicts:
                 return new if written.added else old
@@ -164,7 +164,7 @@ class Ingest:
                 problem = f"the item {items[place].id!r} can't be embedded ({error}); nothing was loaded"
                 raise InvalidVectorsError(problem) from error
             records = tuple(
-                ItemRecord(item, vector, term_counts(item.memory), replaces=on_conflict == "replace")
+                item_record(item, vector, replaces=on_conflict == "replace")
                 for item, vector in zip(items, embedded.vectors, strict=True)
             )
             refuse = on_conflict == "error"
@@ -232,8 +232,7 @@ class Ingest:
                 # Not read to the end: the next add tries these sources again.
                 reading.fresh.difference_update(source_keys)
                 continue
-            vector, terms = embedded.vectors[place], term_counts(item.memory)
-            records.append(ItemRecord(item, vector, terms, source_keys, replaces))
+            records.append(item_record(item, embedded.vectors[place], source_keys, replaces=replaces))
         return records
 
     def _hint(self, texts: list[str]) -> None:

@@ -35,7 +35,7 @@ from memreader.reading import Labels, info_of, tag_list
 from memreader.recall import RecallOptions, check_search, render_context
 from memreader.records import Deleted, DeleteReport, Selection, Version
 from memreader.refining import BackgroundRefining, RefineReport, Refining, with_refined
-from memreader.reindexing import facts_of, reindex_store
+from memreader.reindexing import describe_store, facts_of, reindex_store
 from memreader.scoped import ScopedMemory
 from memreader.stores import Store
 from memreader.twins import off_loop
@@ -124,6 +124,7 @@ class Memory:
         store = Store.open(Path(folder), facts, durability=durability, max_resident_mb=max_resident_mb)
         with ExitStack() as undo:
             undo.callback(store.close)
+            describe_store(store, progress=progress)
             if store.facts != facts_of(reader.embedder):
                 reindex_store(store, reader.embedder, progress=progress)
             memory = cls(store, reader, recall_options or RecallOptions(), max_input_mb=max_input_mb)

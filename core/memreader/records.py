@@ -53,6 +53,8 @@ class ItemRecord:
     """Whether an item of this id with other content is replaced (a caller's item) or kept (one that we made)."""
     relations: tuple[tuple[str, str, str], ...] = ()
     """Head, relation, tail, as the item states them."""
+    traits: bytes = b""
+    """What else recall looks at, packed (`traits.Traits`); empty for nothing. The store places an item of a chat."""
     base_version: int | None = None
     """Replace only this version of the item; if it has another, or is gone, the record is left in `conflicts`."""
 
@@ -179,6 +181,8 @@ class Changes:
     """Occurrences of each of `terms`."""
     labels: tuple[Label, ...]
     """n of them."""
+    traits: tuple[bytes, ...] = ()
+    """n of them, packed (`traits.Traits`); empty ones stand for no traits."""
 
 
 @dataclass(frozen=True, slots=True)

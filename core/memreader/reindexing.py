@@ -8,6 +8,7 @@ from memreader.embedding import embed_texts
 from memreader.errors import InvalidVectorsError
 from memreader.ports import Embedder
 from memreader.recall import LEXICON, term_counts
+from memreader.recall.describing import traits_of
 from memreader.stores import Facts, Store
 from memreader.types import Progress
 
@@ -30,6 +31,16 @@ class ReindexReport:
 def facts_of(embedder: Embedder) -> Facts:
     """Return what a store for this embedder is made for."""
     return Facts(embedder.dimension, f"{embedder.name} ({embedder.fingerprint})", LEXICON)
+
+
+def describe_store(store: Store, *, progress: Progress | None = None) -> None:
+    """Give the items of a store of an older version their traits; it has its own already otherwise."""
+
+    def step(done: int, total: int) -> None:
+        if progress is not None:
+            progress("describe", done, total)
+
+    store.describe(lambda item: traits_of(item).pack(), progress=step)
 
 
 def reindex_store(store: Store, embedder: Embedder, *, progress: Progress | None = None) -> ReindexReport:

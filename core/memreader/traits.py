@@ -32,6 +32,11 @@ MAX_WORDS = 0xFFFF
 MAX_NAME_BYTES = 0xFFFF
 """UTF-8 bytes of a group or a speaker, at most."""
 
+PIECE_BITS = 24
+PIECE = (1 << PIECE_BITS) - 1
+"""The lower bits of a chat's `order`: where in its message a piece begins, capped."""
+FARTHEST = (1 << 38) - 1
+
 VERSION = 1
 _HEAD = struct.Struct("<BqiHHHH")
 _COLUMNS = np.dtype(
@@ -96,6 +101,22 @@ class Traits:
         row = rows[0]
         order, day, marks, words = (int(row[name]) for name in ("order", "day", "marks", "words"))
         return cls(groups[0], order, speakers[0], day, marks, words)
+
+
+def moved(packed: bytes, message: int) -> bytes:
+    """Return packed traits of a chat's item with its message at another place of the session; the piece stays.
+
+    >>> Traits.unpack(moved(Traits(order=place_of(3, 5)).pack(), 8)).order == place_of(8, 5)
+    True
+    """
+    fields = list(_HEAD.unpack_from(packed))
+    fields[1] = place_of(message, fields[1] & PIECE)
+    return _HEAD.pack(*fields) + packed[_HEAD.size :]
+
+
+def place_of(message: int, piece: int) -> int:
+    """Return the `order` of a piece of a chat's message: of its message in the session, then of where it begins."""
+    return min(message, FARTHEST) << PIECE_BITS | min(piece, PIECE)
 
 
 def unpack_many(packed: Sequence[bytes]) -> tuple[TraitRows, list[str], list[str]]:

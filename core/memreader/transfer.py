@@ -13,7 +13,7 @@ from memreader.archive import ENTRIES, ArchiveFacts, ArchiveReader, ArchiveRows,
 from memreader.embedding import embed_texts
 from memreader.errors import ArchiveError, InvalidVectorsError
 from memreader.ports import Embedder
-from memreader.recall import term_counts
+from memreader.recall import item_record
 from memreader.reindexing import facts_of
 from memreader.stores import Store
 from memreader.types import Progress, Vectors
@@ -112,7 +112,7 @@ def import_archive(
             for start, rows in _parts(archive):
                 vectors = archive.vectors(start, len(rows)) if fresh is None else fresh[start : start + len(rows)]
                 for row, vector in zip(rows, vectors, strict=True):
-                    taker.item(row, row["item"], vector, term_counts(row["memory"]))
+                    taker.item(row, item_record(row["item"], vector))
                 step(2 * len(rows))
             for row in archive.ledger():
                 taker.read(row)

@@ -87,3 +87,15 @@ def test_a_memory_that_was_deleted_alone_is_not_made_again() -> None:
         store.delete(fine(store)[0].id, user_id="ana")
         assert store.refine(user_id="ana").usage.calls == 0
         assert len(fine(store)) == 1
+
+
+def test_a_summary_that_may_retell_a_deleted_message_goes_with_it() -> None:
+    def told(seen: Shown) -> str:
+        return reply(*[memory(f"It is said: {line.words}", [line.number]) for line in seen.new], summary=seen.new_words)
+
+    with opened(answering(otherwise=told)) as store:
+        store.add(CHAT[:2], user_id="ana", session_id="s")
+        assert all(ROOMS[0] in item.metadata.background for item in fine(store))
+        store.delete_by_source(user_id="ana", message_id="m0", session_id="s")
+        assert not any(ROOMS[0] in item.model_dump_json() for item in store.get_all(user_id="ana"))
+        assert len(fine(store)) == 1

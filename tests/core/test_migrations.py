@@ -77,7 +77,7 @@ def schema(database: Database) -> dict[tuple[str, str], str]:
     """Return what the schema says of each table and index, without regard to spaces."""
     with database.reading() as db:
         found = rows(db, "SELECT type, name, coalesce(sql, '') FROM sqlite_master")
-        return {(kind, name): re.sub(r"\s+", " ", sql) for kind, name, sql in found}
+        return {(kind, name): re.sub(r"\s*([,()]|\s)\s*", r"\1", sql) for kind, name, sql in found}
 
 
 def test_version_1_comes_out_as_it_would_be_written_today(tmp_path: Path) -> None:
@@ -100,6 +100,8 @@ def test_version_1_comes_out_as_it_would_be_written_today(tmp_path: Path) -> Non
         old = rows(db, "SELECT id, memory, metadata, embedding, term_ids, term_counts FROM items ORDER BY id")
     database = Database(tmp_path)
     after = everything(database)
+    # What recall looks at is made when a memory opens the store.
+    after["meta"].remove(("undescribed", "1"))
     assert {table: after[table] for table in kept} == before
     with database.reading() as db:
         assert old == rows(

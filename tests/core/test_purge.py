@@ -84,7 +84,7 @@ def add(database: Database, numbers: range, *, words: int) -> None:
             values = (f"u{number % 9}", f"{chance.getrandbits(64):x}{mark(number)}", number, text)
             key = db.execute(query + "(?, ?, ?, '', '', ?, '')", values).lastrowid
             vector = (mark(number)[::-1] * chance.randint(1, words)).encode()
-            db.execute("INSERT INTO evidence VALUES (?, ?, ?, ?)", (key, vector, b"t", b"c"))
+            db.execute("INSERT INTO evidence VALUES (?, ?, ?, ?, ?)", (key, vector, b"t", b"c", b"r"))
 
 
 def delete(database: Database, numbers: list[int]) -> None:

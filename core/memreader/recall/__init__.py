@@ -3,15 +3,20 @@
 from memreader.recall.context import render_context
 from memreader.recall.lexical import LEXICON, query_weights, term_counts
 from memreader.recall.options import RecallOptions
+from memreader.recall.question import Question, read_question
+from memreader.recall.records import item_record
 from memreader.recall.search import check_search, query_form, rank
 
 __all__ = [
     "LEXICON",
+    "Question",
     "RecallOptions",
     "check_search",
+    "item_record",
     "query_form",
     "query_weights",
     "rank",
+    "read_question",
     "render_context",
     "term_counts",
 ]

@@ -1,4 +1,4 @@
-"""Lexical and dense evidence into one order."""
+"""All evidence into one order: words, vectors, and what stands around a memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from memreader.recall.features import Parts, asked_before, circumstances, has, spread, structure
 from memreader.recall.options import RecallOptions
+from memreader.recall.question import Question
+from memreader.stores import Evidence
+from memreader.traits import IN_DOCUMENT
+
+BEST = 10
+"""Turns that a document's piece is compared with."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,30 +29,63 @@ class QueryForm:
     """The embedder was trained on the query's language."""
 
 
-def fuse(lexical: npt.ArrayLike, similarity: npt.ArrayLike, *, form: QueryForm, options: RecallOptions) -> Floats:
-    """Return one score per candidate, higher is better; equal evidence gives equal scores.
+def fuse(evidence: Evidence, question: Question, *, form: QueryForm, options: RecallOptions) -> tuple[Floats, Parts]:
+    """Return one score per candidate, higher is better, and the contributions that it is the sum of, by name.
+
+    A question is answered by what was said and by what stands around it; something said (a chat turn as a query) only
+    by what it resembles. Equal evidence gives equal scores.
+    """
+    words = asked_before(evidence.lexical, evidence.around, options.question_before)
+    highest = words.max(initial=0.0)
+    words = words / highest if highest > 0 else words
+    similarity = spread(evidence.similarity.astype(np.float64))
+    dense = _dense_weight(form, options)
+    if question.utterance:
+        parts: Parts = {
+            "words": options.utterance_lexical * words,
+            "vectors": options.utterance_dense * _share(form, options) * similarity,
+        }
+    else:
+        comb = options.comb_lexical * words + options.comb_spread * spread(words)
+        comb += options.comb_dense * dense * similarity
+        told = {
+            **structure(comb, evidence.group, evidence.around, question, options),
+            **circumstances(evidence.around, question, options),
+        }
+        document = has(evidence.around, IN_DOCUMENT) > 0
+        knows = form.embedder_knows or not form.cjk
+        lexical = np.where(document & knows, options.document_lexical, options.lexical_weight)
+        vectors = np.where(document, options.document_dense / (options.dense_weight or 1.0), 1.0) * dense
+        own = {"words": lexical * words, "vectors": vectors * similarity}
+        parts = own | _of_turns(told, document, own["words"] + own["vectors"])
+    return sum(parts.values(), np.zeros(len(evidence.keys))), parts
+
+
+def _of_turns(parts: Parts, document: npt.NDArray[np.bool_], own: Floats) -> Parts:
+    """Return contributions that only turns have; a piece of a document gets the average of what the best turns do.
 
     Args:
-        lexical: BM25 of each candidate, >= 0.
-        similarity: Cosine of each candidate, same length.
-
-    >>> form = QueryForm(cjk=False, embedder_knows=True)
-    >>> fuse([2.0, 0.0], [0.9, 0.1], form=form, options=RecallOptions()).round(2).tolist()
-    [0.6, -0.1]
+        parts: Contributions, of turns and documents alike.
+        document: Which candidates are pieces of documents.
+        own: Score of each candidate without these.
     """
-    weight = options.dense_weight
-    if form.cjk:
-        weight = options.dense_weight_cjk if form.embedder_knows else options.dense_weight_unknown
-    words = np.asarray(lexical, np.float64)
-    highest = words.max(initial=0.0)
-    scaled = words / highest if highest > 0 else words
-    return options.lexical_weight * scaled + weight * spread(np.asarray(similarity, np.float64))
+    if not document.any():
+        return parts
+    turns = np.flatnonzero(~document)
+    best = turns[np.argsort(-own[turns], kind="stable")[:BEST]]
+    average = float(sum((values[best].mean() for values in parts.values()), 0.0)) if len(best) else 0.0
+    kept = {name: np.where(document, 0.0, values) for name, values in parts.items()}
+    return kept | {"kind": np.where(document, average, 0.0)}
 
 
-def spread(values: Floats) -> Floats:
-    """Return (x - mean) / standard deviation / 5: all zeros where the values do not differ."""
-    deviation = values.std() if len(values) else 0.0
-    if deviation < 1e-9:
-        return np.zeros_like(values)
-    scaled: Floats = (values - values.mean()) / deviation / 5
-    return scaled
+def _share(form: QueryForm, options: RecallOptions) -> float:
+    """Return how much the vectors of something said count, of what they do where the embedder knows the language."""
+    if not options.dense_weight:
+        return 0.0
+    return options.dense_weight_unknown if form.cjk and not form.embedder_knows else 1.0
+
+
+def _dense_weight(form: QueryForm, options: RecallOptions) -> float:
+    if not form.cjk:
+        return options.dense_weight
+    return options.dense_weight_cjk if form.embedder_knows else options.dense_weight_unknown

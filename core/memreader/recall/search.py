@@ -14,6 +14,7 @@ from memreader.recall.floor import chance_similarity, least_relevance, relevance
 from memreader.recall.fuse import QueryForm, fuse
 from memreader.recall.lexical import is_mostly_cjk
 from memreader.recall.options import RecallOptions
+from memreader.recall.question import Question
 from memreader.records import Keys
 from memreader.stores import Evidence
 from memreader.types import Hit
@@ -51,6 +52,7 @@ def query_form(query: str, embedder: Embedder) -> QueryForm:
 def rank(
     evidence: Evidence,
     *,
+    question: Question,
     form: QueryForm,
     embedder: Embedder,
     top_k: int,
@@ -60,11 +62,12 @@ def rank(
 ) -> list[Hit]:
     """Return up to `top_k` hits, best first; [] when the query is below the floor.
 
-    A hit's score is its own relevance, comparable across queries, or that of the hit before it if that is less: the
-    order is the fusion's, with repeats of the same words last, and scores never rise along it.
+    A hit's score is its own relevance, comparable across queries, or that of a hit after it if that is more: the order
+    is the fusion's, with repeats of the same words last, and scores never rise along it.
 
     Args:
         evidence: What the store found for the query.
+        question: What it asks for.
         form: Of the query.
         embedder: The one that embedded the query.
         top_k: At most so many hits; k above the floor if there are k candidates.
@@ -78,13 +81,15 @@ def rank(
     worth = relevance(evidence.similarity, evidence.coverage, chance=chance, form=form, options=options)
     if threshold is None and worth.max() < least_relevance(len(worth), form=form, options=options):
         return []
-    fused = fuse(evidence.lexical, evidence.similarity, form=form, options=options)
+    fused, contributions = fuse(evidence, question, form=form, options=options)
     order = np.argsort(-fused, kind="stable").tolist()
     hits: list[Hit] = []
-    score = 1.0
-    for found in _varied(order, evidence, fetch, top_k):
+    varied = _varied(order, evidence, fetch, top_k)
+    scores = [float(worth[[found.place, *found.raw.values()]].max()) for found in varied]
+    for place in range(len(scores) - 2, -1, -1):
+        scores[place] = max(scores[place], scores[place + 1])
+    for found, score in zip(varied, scores, strict=True):
         place = found.place
-        score = min(score, float(worth[[place, *found.raw.values()]].max()))
         if threshold is not None and score < threshold:
             break
         similarity = float(np.clip(evidence.similarity[place], -1.0, 1.0))
@@ -94,6 +99,7 @@ def rank(
             "dense": similarity,
             "fused": float(fused[place]),
             "relevance": float(worth[place]),
+            **{name: float(values[place]) for name, values in contributions.items()},
         }
         hits.append(Hit(found.item, score, similarity, parts, tuple(found.raw)))
     return hits

@@ -15,8 +15,8 @@ from memreader.options import Gate
 from memreader.patching import patched
 from memreader.plan import Job, Plan, Wave
 from memreader.reader import MemReader
-from memreader.recall import term_counts
-from memreader.records import Batch, ItemRecord, Selection
+from memreader.recall import item_record
+from memreader.records import Batch, Selection
 from memreader.refining.report import RefineReport
 from memreader.reindexing import facts_of
 from memreader.stores import Store
@@ -112,12 +112,7 @@ class Gating:
         embedded = embed_texts(self._reader.embedder, [new.memory for _, _, new in changed])
         report.failures.extend(embedded.as_failures([item.id for item, _, _ in changed]))
         records = [
-            ItemRecord(
-                new,
-                embedded.vectors[place] if verdict.keep else None,
-                term_counts(new.memory),
-                base_version=item.metadata.version,
-            )
+            item_record(new, embedded.vectors[place] if verdict.keep else None, base_version=item.metadata.version)
             for place, (item, verdict, new) in enumerate(changed)
             if place not in embedded.failures
         ]

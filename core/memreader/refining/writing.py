@@ -12,7 +12,7 @@ from memreader.extract.passage import Passage
 from memreader.extract.same import SameFacts
 from memreader.raw import refined_item
 from memreader.reader import MemReader
-from memreader.recall import term_counts
+from memreader.recall import item_record
 from memreader.records import Batch, ItemRecord, RawItem
 from memreader.refining.report import RefineReport
 from memreader.reindexing import facts_of
@@ -127,13 +127,7 @@ class Writing:
         embedded = embed_texts(self._reader.embedder, [item.memory for item in items])
         self._report.failures.extend(embedded.as_failures([item.id for item in items]))
         records = [
-            ItemRecord(
-                item,
-                embedded.vectors[place],
-                term_counts(item.memory),
-                found.candidate.source_keys,
-                relations=found.candidate.relations,
-            )
+            item_record(item, embedded.vectors[place], found.candidate.source_keys, relations=found.candidate.relations)
             for place, (item, found) in enumerate(zip(items, mine.values(), strict=True))
             if place not in embedded.failures
         ]

@@ -11,10 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from memreader.records import Keys, Label
+from memreader.stores.around import Around, around_of
+from memreader.traits import Traits, unpack_many
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
+CODED = ("sessions", "agents", "groups", "speakers")
+"""Columns that hold codes of names."""
+NO_TRAITS = Traits().pack()
 NOBODY = -1
 """Code of a label that no item has."""
 NO_LABEL = -2
@@ -76,12 +81,15 @@ class Columns:
     def __init__(self, names: Sequence[str] = ()) -> None:
         self.keys, self._flags, self._lengths = Column(np.int64), Column(np.uint8), Column(np.int32)
         self._sessions, self._agents = Column(np.int32), Column(np.int32)
+        self._groups, self._speakers = Column(np.int32), Column(np.int32)
+        self._orders, self._days, self._marks = Column(np.int64), Column(np.int32), Column(np.uint16)
         self.living = 0
         """How many rows are not dead."""
         self._codes = {name: code for code, name in enumerate(names)}
         self._last_key = -1
         self._sorted_keys, self._sorted_rows, self._sorted_to = np.zeros(0, np.int64), np.zeros(0, np.int32), 0
         self._facts: Facts | None = None
+        self._everything: Around | None = None
 
     def __len__(self) -> int:
         return len(self.keys.values)
@@ -89,9 +97,9 @@ class Columns:
     @property
     def nbytes(self) -> int:
         """Memory that all arrays take, with what the first search makes: three masks and a norm."""
-        columns = (self.keys, self._flags, self._lengths, self._sessions, self._agents)
+        columns = (self.keys, self._lengths, *self._columns().values())
         lookup = self._sorted_keys.nbytes + self._sorted_rows.nbytes
-        return sum(column.nbytes for column in columns) + lookup + 7 * len(self)
+        return sum(column.nbytes for column in columns) + lookup + (7 + 24) * len(self)
 
     @property
     def alive(self) -> Mask:
@@ -106,30 +114,32 @@ class Columns:
             self._facts = _facts(self._flags.values, self._lengths.values)
         return self._facts
 
-    def coded(self, labels: Sequence[Label]) -> Arrays:
-        """Return the labels of n items as arrays of shape (n,): sessions, agents and flags."""
+    def coded(self, labels: Sequence[Label], traits: Sequence[bytes]) -> Arrays:
+        """Return the labels and the traits of n items as arrays of shape (n,): what `extend` takes but for the keys."""
+        rows, groups, speakers = unpack_many([packed or NO_TRAITS for packed in traits])
         return {
             "sessions": np.array([self._code(label[0]) for label in labels], np.int32),
             "agents": np.array([self._code(label[1]) for label in labels], np.int32),
             "flags": np.array([_flags_of(label) for label in labels], np.uint8),
+            "groups": np.array([self._code(group or None) for group in groups], np.int32),
+            "speakers": np.array([self._code(speaker or None) for speaker in speakers], np.int32),
+            "orders": rows["order"].astype(np.int64),
+            "days": rows["day"].astype(np.int32),
+            "marks": rows["marks"].astype(np.uint16),
         }
 
     def extend(self, arrays: Mapping[str, npt.NDArray[Any]], lengths: npt.NDArray[Any]) -> None:
-        """Append rows: keys, sessions, agents and flags, and how many terms each has, repeats included."""
+        """Append rows: keys, labels and traits, and how many terms each has, repeats included."""
         keys = arrays["keys"]
         if not len(keys):
             return
-        for column, values in (
-            (self.keys, keys),
-            (self._flags, arrays["flags"]),
-            (self._lengths, lengths),
-            (self._sessions, arrays["sessions"]),
-            (self._agents, arrays["agents"]),
-        ):
-            column.extend(values)
+        self.keys.extend(keys)
+        self._lengths.extend(lengths)
+        for name, column in self._columns().items():
+            column.extend(arrays[name])
         self.living += len(keys)
         self._last_key = max(self._last_key, int(keys.max()))
-        self._facts = None
+        self._facts = self._everything = None
 
     def drop(self, keys: Keys) -> int:
         """Mark dead the rows of those items that are among `keys`, and return how many there were."""
@@ -137,7 +147,7 @@ class Columns:
         if len(rows):
             self._flags.values[rows] &= ~np.uint8(ALIVE)
             self.living -= len(rows)
-            self._facts = None
+            self._facts = self._everything = None
         return len(rows)
 
     def find(self, keys: Keys) -> Keys:
@@ -179,18 +189,46 @@ class Columns:
     def arrays(self) -> Arrays:
         """Return the living rows: what `extend` takes, and "names", a JSON list of what the codes stand for."""
         alive = self.alive
-        sessions, agents = self._sessions.values[alive], self._agents.values[alive]
+        kept = {name: column.values[alive] for name, column in self._columns().items()}
         # Codes anew: the name of a session that is gone must not stay behind either.
-        used = distinct(np.concatenate([sessions, agents]))
+        used = distinct(np.concatenate([kept[name] for name in CODED]))
         used = used[used >= 0]
         names = list(self._codes)
-        return {
+        for name in CODED:
+            kept[name] = np.where(kept[name] < 0, kept[name], np.searchsorted(used, kept[name]))
+        return kept | {
             "keys": self.keys.values[alive],
-            "sessions": np.where(sessions < 0, sessions, np.searchsorted(used, sessions)),
-            "agents": np.where(agents < 0, agents, np.searchsorted(used, agents)),
-            "flags": self._flags.values[alive],
             "names": np.frombuffer(json.dumps([names[code] for code in used.tolist()]).encode(), np.uint8),
         }
+
+    def around(self, rows: Keys | None) -> Around:
+        """Return what stands around each candidate row; of every row (None) it is kept until the next change."""
+        if rows is not None:
+            return self._around_of(rows)
+        if self._everything is None:
+            self._everything = self._around_of(np.arange(len(self)))
+        return self._everything
+
+    def _around_of(self, rows: Keys) -> Around:
+        column = self._columns()
+        names = list(self._codes)
+        speakers, codes = _compact(column["speakers"].values[rows])
+        return around_of(
+            groups=column["groups"].values[rows],
+            orders=column["orders"].values[rows],
+            days=column["days"].values[rows],
+            marks=column["marks"].values[rows],
+            lengths=self._lengths.values[rows],
+            living=self.facts.shown[rows],
+            speakers=speakers,
+            names=tuple(names[code] for code in codes),
+        )
+
+    def _columns(self) -> dict[str, Column]:
+        return {
+            "flags": self._flags, "sessions": self._sessions, "agents": self._agents, "groups": self._groups,
+            "speakers": self._speakers, "orders": self._orders, "days": self._days, "marks": self._marks,
+        }  # fmt: skip
 
     def _code(self, label: str | None) -> int:
         return NO_LABEL if label is None else self._codes.setdefault(label, len(self._codes))
@@ -237,6 +275,13 @@ def _flags_of(label: Label) -> int:
         | SESSION_ONLY * (visibility == "session")
         | IN_FILE * (source == "file")
     )
+
+
+def _compact(codes: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], list[int]]:
+    """Return codes counted from 0, -1 for none, and what each was."""
+    used = distinct(codes)
+    used = used[used >= 0]
+    return np.where(codes < 0, -1, np.searchsorted(used, codes)).astype(np.int32), used.tolist()
 
 
 def _places(among: Keys, wanted: Keys) -> tuple[Keys, Mask]:

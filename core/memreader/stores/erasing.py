@@ -96,6 +96,9 @@ class Eraser:
         for key in cited_with(self._db, self._user_id, source_key):
             self._db.execute("DELETE FROM ledger WHERE user_id = ? AND source_key = ?", (self._user_id, key))
         ids = self.delete(keys, cause=cause)
+        query = "SELECT id FROM messages WHERE user_id = ? AND source_key = ?"
+        for (row,) in self._db.execute(query, (self._user_id, source_key)).fetchall():
+            self._forget_summaries(row)
         # The source's own words go, whether or not there was an item.
         self.purge_is_due()
         self._lost.clear()
@@ -127,7 +130,24 @@ class Eraser:
         )
         self._messages += self._db.execute(query, (row,)).rowcount
         self._db.execute("DELETE FROM ledger WHERE user_id = ? AND source_key = ?", (self._user_id, source_key))
+        self._forget_summaries(row)
         self.purge_is_due()
+
+    def _forget_summaries(self, row: int) -> None:
+        """Take the summaries from the memories of a message's session, and from their history: they may retell it."""
+        query = "SELECT session_id FROM messages WHERE id = ?"
+        session = self._db.execute(query, (row,)).fetchone()[0] or None
+        query = (
+            "SELECT id, item_id FROM items WHERE user_id = ? AND session_id IS ? "
+            "AND instr(metadata, '\"background\":') > 0"
+        )
+        for key, item_id in self._db.execute(query, (self._user_id, session)).fetchall():
+            without = "json_remove(metadata, '$.background')"
+            self._db.execute(f"UPDATE items SET metadata = {without} WHERE id = ?", (key,))
+            query = (
+                f"UPDATE history SET metadata = {without} WHERE user_id = ? AND item_id = ? AND metadata IS NOT NULL"
+            )
+            self._db.execute(query, (self._user_id, item_id))
 
     def forget_document(self, row: int, source_key: str) -> None:
         """Erase a document whole."""
@@ -182,6 +202,7 @@ class Eraser:
                 "UPDATE messages SET content = ?, raw = NULL, digest = '' WHERE id = ?", (text, source.row)
             )
             self._messages += 1
+            self._forget_summaries(source.row)
         else:
             # A title that stood in what is blank now goes with it.
             query = "UPDATE documents SET text = ?, title = iif(instr(?, title), title, NULL) WHERE id = ?"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from memreader.errors import DimensionMismatchError, ItemExistsError, SourceExistsError
 from memreader.items import TextualMemoryItem
-from memreader.ports import Vectors
 from memreader.records import ItemRecord
 from memreader.stores.changes import ChangeNumbers
 from memreader.stores.erasing import Eraser
@@ -109,16 +109,16 @@ class Importer:
         query = f"INSERT OR REPLACE INTO documents (user_id, {', '.join(DOCUMENT)}) VALUES ({marks})"
         db.execute(query, (user_id, *(words if name == "text" else row[name] for name in DOCUMENT)))
 
-    def item(self, row: Mapping[str, Any], item: TextualMemoryItem, vector: Vectors, terms: Mapping[int, int]) -> None:
+    def item(self, row: Mapping[str, Any], record: ItemRecord) -> None:
         """Take an item in, with what it was made from, unless its source was left out.
 
         Raises:
             ItemExistsError: It is there, and on_conflict is "error".
             DimensionMismatchError: The vector has another length than the store's.
         """
-        db, user_id = self._db, row["user_id"]
-        if vector.shape != (self._dimension,):
-            raise DimensionMismatchError(expected=self._dimension, got=vector.shape[-1])
+        db, user_id, item = self._db, row["user_id"], record.item
+        if record.vector is not None and record.vector.shape != (self._dimension,):
+            raise DimensionMismatchError(expected=self._dimension, got=record.vector.shape[-1])
         kept = db.execute("SELECT id FROM items WHERE user_id = ? AND item_id = ?", (user_id, item.id)).fetchone()
         sources = [(user_id, key) for key in row["source_keys"]]
         no_source = not self._left_out.isdisjoint(sources)
@@ -135,7 +135,7 @@ class Importer:
             Eraser(db, user_id, self._numbers).delete([kept[0]], cause="replaced by an import", traceless=True)
             self.replaced += 1
         relations = tuple((head, relation, tail) for head, relation, tail in row["relations"])
-        record = ItemRecord(item, vector, terms, tuple(row["source_keys"]), relations=relations)
+        record = replace(record, source_keys=tuple(row["source_keys"]), relations=relations)
         insert_item(db, user_id, record, self._metadata(user_id, item), self._numbers.next())
         self._taken[user_id, item.id] = True
         self.added += 1

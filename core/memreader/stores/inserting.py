@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from memreader.records import ItemRecord
-from memreader.stores.rows import evidence_of
+from memreader.stores.rows import evidence_of, placed
 from memreader.stores.sqlite_graph import add_mentions
 
 
@@ -28,7 +28,8 @@ def insert_item(db: sqlite3.Connection, user_id: str, record: ItemRecord, metada
         ),
     )  # fmt: skip
     key = int(cursor.lastrowid or 0)
-    db.execute("INSERT INTO evidence VALUES (?, ?, ?, ?)", (key, *evidence_of(record.vector, record.terms)))
+    found = (*evidence_of(record.vector, record.terms), placed(record.traits, metadata))
+    db.execute("INSERT INTO evidence VALUES (?, ?, ?, ?, ?)", (key, *found))
     link(db, key, record.source_keys)
     add_mentions(db, user_id, key, fields.entities, record.relations)
     return key

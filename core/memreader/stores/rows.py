@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from memreader.errors import StoreCorruptError
 from memreader.items import TextualMemoryItem, TextualMemoryMetadata
 from memreader.ports import Vectors
+from memreader.traits import moved
 
 # The times would be compared with their defaults, each of which is a look at the clock.
 _OWN = {"embedding", "created_at", "updated_at"}
@@ -50,6 +51,20 @@ def evidence_of(vector: Vectors, terms: Mapping[int, int]) -> tuple[bytes, bytes
     counts = np.minimum(np.fromiter(terms.values(), np.int64, len(terms)), MAX_COUNT)
     ids = np.fromiter(terms.keys(), "<i8", len(terms))
     return vector.astype("<f4", copy=False).tobytes(), ids.tobytes(), counts.astype("<u2").tobytes()
+
+
+def placed(traits: bytes, metadata: str) -> bytes:
+    """Return traits with the place of the message that an item's first source names: the store gives it its position.
+
+    Args:
+        traits: Packed; empty ones stay empty.
+        metadata: Of the item, as `metadata_json` gives it.
+    """
+    if not traits:
+        return traits
+    sources = json.loads(metadata).get("sources")
+    index = sources[0].get("index") if sources and sources[0].get("type", "chat") == "chat" else None
+    return traits if index is None else moved(traits, index)
 
 
 def bound(item_id: Any) -> str | None:

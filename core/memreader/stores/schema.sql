@@ -70,13 +70,16 @@ CREATE TABLE items (
     UNIQUE (user_id, item_id)
 );
 CREATE INDEX items_by_seq ON items (user_id, seq);
+-- A summary of a whole window stands in every memory made of it: what is erased may be retold there.
+CREATE INDEX items_with_background ON items (user_id, session_id) WHERE instr(metadata, '"background":') > 0;
 
 -- What finding an item needs, beside it: listing and filtering don't wade through vectors.
 CREATE TABLE evidence (
     item        INTEGER PRIMARY KEY REFERENCES items (id) ON DELETE CASCADE,
     embedding   BLOB NOT NULL,
     term_ids    BLOB NOT NULL,
-    term_counts BLOB NOT NULL
+    term_counts BLOB NOT NULL,
+    traits      BLOB NOT NULL DEFAULT x''
 );
 
 -- Vectors of a reindexing that is under way.

@@ -137,7 +137,7 @@ class SqliteItems:
             restart = 0 < after < max(epoch, erased[0] if erased else 0)
             after = 0 if restart else after
             query = (
-                f"SELECT seq, id, embedding, term_ids, term_counts, {_LABELS} FROM items "
+                f"SELECT seq, id, embedding, term_ids, term_counts, traits, {_LABELS} FROM items "
                 "CROSS JOIN evidence ON item = id WHERE user_id = ? AND seq > ? ORDER BY seq LIMIT ?"
             )
             rows = db.execute(query, (user_id, after, limit)).fetchall()
@@ -187,7 +187,7 @@ class SqliteItems:
     def _changes(
         self, rows: Sequence[tuple[Any, ...]], gone: list[int], *, seq: int, more: bool, restart: bool, first: bool
     ) -> Changes:
-        _, keys, embeddings, ids, occurrences, *labels = zip(*rows, strict=True) if rows else ((),) * 10
+        _, keys, embeddings, ids, occurrences, traits, *labels = zip(*rows, strict=True) if rows else ((),) * 11
         vectors = np.frombuffer(b"".join(embeddings), "<f4").reshape(len(keys), self.dimension)
         return Changes(
             seq=seq,
@@ -200,6 +200,7 @@ class SqliteItems:
             terms=np.frombuffer(b"".join(ids), "<i8").astype(np.int64, copy=False),
             counts=np.frombuffer(b"".join(occurrences), "<u2").astype(np.int64),
             labels=tuple(zip(*labels, strict=True)),
+            traits=tuple(traits),
         )
 
     def _check_epoch(self, db: sqlite3.Connection) -> None:

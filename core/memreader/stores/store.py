@@ -18,6 +18,7 @@ from memreader.stores.changes import ChangeNumbers
 from memreader.stores.checkpoints import MORE_THAN
 from memreader.stores.connecting import identity
 from memreader.stores.database import Database
+from memreader.stores.describing import describe, is_undescribed
 from memreader.stores.exporting import Rows
 from memreader.stores.facts import Facts, stored_facts
 from memreader.stores.faiss_index import FlatVectors
@@ -299,6 +300,14 @@ class Store:
     def reindexing(self, facts: Facts) -> Reindexing:
         """Return the reindexing of this store for other facts, begun or continued."""
         return Reindexing(self._database, facts.as_text())
+
+    def describe(
+        self, traits_of: Callable[[TextualMemoryItem], bytes], *, progress: Callable[[int, int], None]
+    ) -> None:
+        """Give the items of a store of an older version what recall looks at; nothing to do in any other."""
+        if is_undescribed(self._database):
+            describe(self._database, traits_of, progress=progress)
+            self.adopt(self.facts)
 
     def adopt(self, facts: Facts) -> None:
         """Go on with the facts that a reindexing ended with."""

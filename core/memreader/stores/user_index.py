@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from memreader.ports import PostingIndex, VectorIndex, Vectors
 from memreader.records import Changes, Keys
-from memreader.stores.columns import ALIVE, K1, NO_LABEL, Arrays, Columns, distinct
+from memreader.stores.around import Around, group_scores
+from memreader.stores.columns import ALIVE, CODED, K1, NO_LABEL, Arrays, Columns, distinct
 from memreader.stores.faiss_index import FlatVectors
 from memreader.stores.postings import Postings
 
@@ -20,7 +21,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 ARRAYS: dict[str, str] = {
     "keys": "<i8", "vectors": "<f4", "sessions": "<i4", "agents": "<i4", "flags": "|u1", "sizes": "<i4",
-    "terms": "<i8", "counts": "<u2", "names": "|u1",
+    "terms": "<i8", "counts": "<u2", "names": "|u1", "groups": "<i4", "speakers": "<i4", "orders": "<i8",
+    "days": "<i4", "marks": "<u2",
 }  # fmt: skip
 """What `UserIndex.arrays` consists of, and the kinds of numbers."""
 COMPACT_AT = 0.5
@@ -41,6 +43,10 @@ class Evidence:
     """Share of the query's idf that a candidate's terms make up, in [0, 1]; 0 for a query without terms."""
     similarity: Vectors
     """Cosine of each candidate with the query's vector."""
+    around: Around
+    """Who said the candidates and when, and what stands beside them."""
+    group: Floats
+    """BM25 of each candidate's session or section as a whole, in [0, 1]."""
     seq: int = 0
     """Number of the last change that this takes into account."""
 
@@ -134,8 +140,8 @@ class UserIndex:
     def arrays(self) -> Arrays:
         """Return the living items as arrays that `from_arrays` makes an equal index of; of dead ones nothing is left.
 
-        n items: keys, sessions, agents, flags and sizes (n,), vectors (n, d), terms and counts (sum of sizes,); names
-        are the JSON text of the list of labels that the codes in sessions and agents stand for.
+        n items: keys, labels, traits and sizes (n,), vectors (n, d), terms and counts (sum of sizes,); names are the
+        JSON text of the list of names that the codes in sessions, agents, groups and speakers stand for.
         """
         alive = self._columns.alive
         rows, terms, counts = self._postings.arrays()
@@ -173,16 +179,28 @@ class UserIndex:
         """
         rows = self._columns.candidates(session_id, agent_id, isolate=isolate, allowed=allowed)
         similarity = self._vectors.similarities(vector, rows)
-        lexical, coverage = self._bm25(terms)
+        found = [self._postings.get(term) for term in terms]
+        weights = np.fromiter(terms.values(), np.float64, len(terms))
+        lexical, coverage = self._bm25(found, weights)
+        around = self._columns.around(rows)
         keys = self._columns.keys.values
         if rows is None:
-            return Evidence(keys.copy(), lexical, coverage, similarity, self.seq)
-        return Evidence(keys[rows], lexical[rows], coverage[rows], similarity, self.seq)
+            group = group_scores(around, found, weights)
+            return Evidence(keys.copy(), lexical, coverage, similarity, around, group, self.seq)
+        place = np.full(len(keys), -1, np.int64)
+        place[rows] = np.arange(len(rows))
+        among = [(place[holders], counts) for holders, counts in found]
+        group = group_scores(around, [(at[at >= 0], counts[at >= 0]) for at, counts in among], weights)
+        return Evidence(keys[rows], lexical[rows], coverage[rows], similarity, around, group, self.seq)
 
-    def _bm25(self, terms: Mapping[int, float]) -> tuple[Floats, Floats]:
-        """Return BM25 (Robertson and Zaragoza 2009; idf as in Lucene) and idf-weighted coverage of every row."""
+    def _bm25(self, found: list[tuple[Keys, Keys]], weights: Floats) -> tuple[Floats, Floats]:
+        """Return BM25 (Robertson and Zaragoza 2009; idf as in Lucene) and idf-weighted coverage of every row.
+
+        Args:
+            found: Rows and occurrences of each term of the query.
+            weights: Of each.
+        """
         size = len(self._columns)
-        found = [self._postings.get(term) for term in terms]
         sizes = np.array([len(rows) for rows, _ in found], np.int64)
         if not sizes.any():
             return np.zeros(size), np.zeros(size)
@@ -194,7 +212,6 @@ class UserIndex:
             before = np.append(0, np.cumsum(facts.alive[rows]))
             ends = np.cumsum(sizes)
             frequency = before[ends] - before[ends - sizes]
-        weights = np.fromiter(terms.values(), np.float64, len(sizes))
         idf = weights * np.log1p((len(self) - frequency + 0.5) / (frequency + 0.5))
         parts = np.repeat(idf, sizes)
         covered = np.bincount(rows, parts, size)
@@ -211,7 +228,9 @@ class UserIndex:
 
     def _append(self, part: Changes) -> None:
         arrays: Arrays = {"keys": part.keys, "vectors": part.vectors, "sizes": part.sizes, "terms": part.terms}
-        self._extend(arrays | {"counts": part.counts} | self._columns.coded(part.labels))
+        self._extend(
+            arrays | {"counts": part.counts} | self._columns.coded(part.labels, part.traits or (b"",) * len(part.keys))
+        )
 
     def _restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         self._columns = Columns(json.loads(arrays["names"].tobytes()))
@@ -237,7 +256,7 @@ def _check(arrays: Mapping[str, npt.NDArray[Any]], dimension: int) -> None:
     names = json.loads(arrays["names"].tobytes())
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("the names of the labels are no list of strings")
-    for codes in (arrays["sessions"], arrays["agents"]):
+    for codes in (arrays[name] for name in CODED):
         if codes.size and not NO_LABEL <= codes.min() <= codes.max() < len(names):
             raise ValueError("a label has no name")
     sizes = arrays["sizes"]

@@ -13,7 +13,7 @@ from memreader.stores.changes import ChangeNumbers
 from memreader.stores.erasing import Eraser, add_event, drop_unmentioned, is_blanked, last_event, now
 from memreader.stores.inserting import insert_item, link
 from memreader.stores.refined import grown, keep_links, link_refined, still_raw, still_said
-from memreader.stores.rows import bound, evidence_of, metadata_json
+from memreader.stores.rows import bound, evidence_of, metadata_json, placed
 from memreader.stores.selecting import keys_of, whole_user
 from memreader.stores.sqlite_graph import add_mentions, relations_of
 
@@ -210,6 +210,8 @@ class BatchWriter:
             query = "UPDATE evidence SET embedding = ?, term_ids = ?, term_counts = ? WHERE item = ?"
             db.execute(query, (*evidence_of(record.vector, record.terms), key))
             db.execute("DELETE FROM staged WHERE item = ?", (key,))
+        if record.traits:
+            db.execute("UPDATE evidence SET traits = ? WHERE item = ?", (placed(record.traits, new), key))
         link(db, key, record.source_keys)
         self._mention_anew(key, record, same_words=item.memory == memory)
         self.written.added.append(item.id)

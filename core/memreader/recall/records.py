@@ -1,0 +1,24 @@
+"""An item with all that finding it needs, as a store takes it."""
+
+from __future__ import annotations
+
+from memreader.items import TextualMemoryItem
+from memreader.ports import Vectors
+from memreader.recall.describing import traits_of
+from memreader.recall.lexical import term_counts
+from memreader.records import ItemRecord
+
+
+def item_record(
+    item: TextualMemoryItem,
+    vector: Vectors | None,
+    source_keys: tuple[str, ...] = (),
+    *,
+    replaces: bool = False,
+    relations: tuple[tuple[str, str, str], ...] = (),
+    base_version: int | None = None,
+) -> ItemRecord:
+    """Return the record of an item: its terms and traits from its words and metadata; see `ItemRecord`."""
+    return ItemRecord(
+        item, vector, term_counts(item.memory), source_keys, replaces, relations, traits_of(item).pack(), base_version
+    )
