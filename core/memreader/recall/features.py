@@ -113,7 +113,8 @@ def circumstances(around: Around, question: Question, options: RecallOptions) ->
 
 def has(around: Around, mark: int) -> Floats:
     """Return 1 for each candidate with a mark, else 0."""
-    return (around.marks & mark != 0).astype(np.float64)
+    marked: Floats = np.where(around.marks & mark != 0, 1.0, 0.0)
+    return marked
 
 
 def _length(around: Around) -> Floats:
