@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.retrievers import peers
+from benchmarks.recall_scores import Scores, Search, words_only
 from benchmarks.table import NOT_INSTALLED, show
 
 DEPTH = 20
-Search = Callable[[str, int], Sequence[str]]
-"""A question and k in, ids of turns out, best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,50 +111,7 @@ def ours(sample: Sample, embedder: Any, **options: Any) -> Iterator[Search]:
 
 def bm25_alone(sample: Sample, embedder: Any) -> Iterator[Search]:
     """Give our search with the vectors' weight at zero: the floor that the fusion must not fall below."""
-    from memreader import RecallOptions
-
-    words = RecallOptions(dense_weight=0.0, dense_weight_cjk=0.0, dense_weight_unknown=0.0)
-    return ours(sample, embedder, recall_options=words)
-
-
-@dataclass(slots=True)
-class Scores:
-    """Sums over questions."""
-
-    questions: int = 0
-    recall_5: float = 0.0
-    recall_10: float = 0.0
-    recall_20: float = 0.0
-    all_10: float = 0.0
-    reciprocal: float = 0.0
-    ndcg_10: float = 0.0
-    empty: int = 0
-
-    def take(self, gold: Sequence[str], found: Sequence[str]) -> None:
-        """Add one question."""
-        hits = [identity in gold for identity in found]
-        self.questions += 1
-        self.recall_5 += sum(hits[:5]) / len(gold)
-        self.recall_10 += sum(hits[:10]) / len(gold)
-        self.recall_20 += sum(hits[:20]) / len(gold)
-        self.all_10 += sum(hits[:10]) == len(gold)
-        self.reciprocal += next((1 / place for place, hit in enumerate(hits, 1) if hit), 0.0)
-        ideal = sum(1 / math.log2(place + 1) for place in range(1, min(len(gold), 10) + 1))
-        self.ndcg_10 += sum(1 / math.log2(place + 1) for place, hit in enumerate(hits[:10], 1) if hit) / ideal
-        self.empty += not found
-
-    def row(self) -> dict[str, float]:
-        """Return percentages."""
-        count = max(self.questions, 1)
-        return {
-            "R@5": 100 * self.recall_5 / count,
-            "R@10": 100 * self.recall_10 / count,
-            "R@20": 100 * self.recall_20 / count,
-            "all@10": 100 * self.all_10 / count,
-            "MRR": 100 * self.reciprocal / count,
-            "nDCG@10": 100 * self.ndcg_10 / count,
-            "refused": 100 * self.empty / count,
-        }
+    return ours(sample, embedder, recall_options=words_only())
 
 
 def measure(

@@ -94,7 +94,7 @@ def test_without_json_it_prints_a_table(server: OpenAIServer, capsys: pytest.Cap
         (lambda seen: {"memory list": [], "summary": ""}, "no memories of the chats in en"),
         (lambda seen: Answer("Sorry, I can't."), "7 answers without memories in them"),
         (lambda seen: {"error": "I can't."}, "7 answers without memories in them"),
-        (lambda seen: refusal("no"), "x the call of the model failed with status 400"),
+        (lambda seen: refusal("no"), " answered HTTP 400"),
     ],
 )
 def test_each_way_to_read_badly_is_told_and_is_code_1(

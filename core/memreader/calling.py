@@ -98,6 +98,7 @@ class Caller:
         self._guard = Guard()
         self._tries = 0
         self._usage = Usage()
+        self._used = self._expected = 0
         self._in_vain = 0
         self._hopeless: Exception | None = None
 
@@ -124,7 +125,8 @@ class Caller:
         return self._noted(_answer(await AsyncRetrying(**policy(self.options))(self._aattempt, prompt)))
 
     def _attempt(self, prompt: Prompt) -> Reply | Exception:
-        if (spent := self._spend()) is not None:
+        expected = _tokens_of(prompt)
+        if (spent := self._spend(expected)) is not None:
             return spent
         model, timeout_s = self._models.of(prompt.task), self.options.timeout_s
         out: queue.SimpleQueue[Reply | BaseException] = queue.SimpleQueue()
@@ -137,31 +139,36 @@ class Caller:
         try:
             value = out.get(timeout=timeout_s)
         except queue.Empty:
-            return TimeoutError(f"no answer in {timeout_s:g} s")
+            return self._counted(TimeoutError(f"no answer in {timeout_s:g} s"), expected)
         if isinstance(value, BaseException) and not isinstance(value, Exception):
             raise value
-        return self._counted(value)
+        return self._counted(value, expected)
 
     async def _aattempt(self, prompt: Prompt) -> Reply | Exception:
-        if (spent := self._spend()) is not None:
+        expected = _tokens_of(prompt)
+        if (spent := self._spend(expected)) is not None:
             return spent
         model = self._models.of(prompt.task)
+        value: Reply | Exception
         try:
             async with asyncio.timeout(self.options.timeout_s):
-                return self._counted(await model.acomplete(prompt.messages, schema=prompt.schema))
+                value = await model.acomplete(prompt.messages, schema=prompt.schema)
         except Exception as error:  # noqa: BLE001 - DESIGN 3: one model call's failure is a value, whatever it is
-            return error
+            value = error
+        return self._counted(value, expected)
 
-    def _spend(self) -> BudgetExceededError | None:
-        """Count a try, or return why there must be none."""
+    def _spend(self, expected: int) -> BudgetExceededError | None:
+        """Count a try whose prompt has about so many tokens, or return why there must be none."""
         limits = self.options
         with self._guard.lock:
             if limits.max_calls is not None and self._tries >= limits.max_calls:
                 return BudgetExceededError(limit="max_calls", allowed=limits.max_calls)
-            used = self._usage.prompt_tokens + self._usage.completion_tokens
-            if limits.max_tokens is not None and used >= limits.max_tokens:
+            spent = self._used + self._expected
+            # The first is always made: nobody knows how long its answer is.
+            if limits.max_tokens is not None and spent and spent + expected > limits.max_tokens:
                 return BudgetExceededError(limit="max_tokens", allowed=limits.max_tokens)
             self._tries += 1
+            self._expected += expected
         return None
 
     def _noted(self, answer: Answer) -> Answer:
@@ -177,11 +184,24 @@ class Caller:
                     self._hopeless = answer.error
         return answer
 
-    def _counted(self, value: Reply | Exception) -> Reply | Exception:
-        if isinstance(value, Reply):
-            with self._guard.lock:
+    def _counted(self, value: Reply | Exception, expected: int) -> Reply | Exception:
+        with self._guard.lock:
+            self._expected -= expected
+            if isinstance(value, Reply):
                 self._usage += value.usage
+                told = value.usage.prompt_tokens + value.usage.completion_tokens
+                # Of a model that doesn't say, an estimate counts towards the budget.
+                self._used += told or expected + _tokens_in(value.text)
         return value
+
+
+def _tokens_of(prompt: Prompt) -> int:
+    return sum(_tokens_in(str(message.get("content", ""))) for message in prompt.messages)
+
+
+def _tokens_in(text: str) -> int:
+    """Return about how many tokens a text has: four bytes of English are one, and so is a character of Chinese."""
+    return len(text.encode("utf-8", "replace")) // 4
 
 
 def _call(model: ChatModel, prompt: Prompt, out: queue.SimpleQueue[Reply | BaseException]) -> None:

@@ -16,7 +16,7 @@ from memreader.options import Gate, ModelOptions, ReadOptions
 from memreader.plan import Job, Plan, Wave
 from memreader.ports import ChatModel
 from memreader.prompts import Prompts, PromptTexts
-from memreader.types import Dropped, Progress
+from memreader.types import Dropped, Failure, Progress
 
 Take = Callable[[int, PassageReading], None]
 """Called with the number of a passage and what was read in it."""
@@ -139,7 +139,11 @@ class Distiller:
             for verdict in verdicts
             if not verdict.keep
         ]
-        return replace(reading, found=tuple(kept), dropped=(*reading.dropped, *dropped))
+        unchecked = reading.unchecked
+        if all(verdict.failed for verdict in verdicts):
+            reason = f"no verdict on {len(verdicts)} memories, which stay as they were: {verdicts[0].reason}"
+            unchecked = Failure("NoVerdict", f"{gate}: {reason}")
+        return replace(reading, found=tuple(kept), dropped=(*reading.dropped, *dropped), unchecked=unchecked)
 
     def verdicts(self, memories: Sequence[str], gate: Gate, *, evidence: str, language: str) -> Plan[list[Verdict]]:
         """Return what a gate says about each memory, in order."""
@@ -165,6 +169,9 @@ def distiller_of(settings: ModelSettings, options: ReadOptions) -> Distiller:
     if unknown:
         known = ", ".join(ModelSettings.__annotations__)
         raise TypeError(f"unexpected argument {sorted(unknown)[0]!r}. Settings of models are: {known}")
+    instructions = settings.get("instructions") or ""
+    if not isinstance(instructions, str):
+        raise TypeError(f"instructions is a text, got {type(instructions).__name__}")
     models = Models(
         settings.get("llm"),
         settings.get("general_llm"),
@@ -172,7 +179,7 @@ def distiller_of(settings: ModelSettings, options: ReadOptions) -> Distiller:
         settings.get("image_llm"),
         settings.get("document_llm"),
     )
-    fine = FineOptions(Prompts(settings.get("prompts")), settings.get("instructions") or "", options.prompt)
+    fine = FineOptions(Prompts(settings.get("prompts")), instructions, options.prompt)
     return Distiller(models, fine, settings.get("model_options") or ModelOptions(), options.gates, options.carry)
 
 

@@ -139,6 +139,18 @@ class InvalidVectorsError(MemReaderError, ValueError):
     """An embedder returned something that isn't one finite vector per text."""
 
 
+class InvalidScoresError(MemReaderError, ValueError):
+    """A reranker returned something else than one finite score per text; `problem` says what."""
+
+    def __init__(self, *, reranker: str, problem: str) -> None:
+        self.reranker = reranker
+        self.problem = problem
+        super().__init__(
+            f"the reranker {reranker!r} must return one finite number per text, in order, but {problem}. "
+            "Test it with memreader.testing.RerankerContract."
+        )
+
+
 class TokenizerNotFoundError(MemReaderError, LookupError):
     """No ranks for this encoding are on this machine."""
 

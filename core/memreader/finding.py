@@ -52,6 +52,7 @@ def find(
     if not words.strip() or not store.has_items(scope.user_id):
         return []
     vector = checked(embedder.embed_query(words)[None, :], count=1, dimension=embedder.dimension)[0]
+    terms = query_weights(words)
     question = read_question(words, today=date.today())
     tries = TRIES
     while True:
@@ -59,7 +60,7 @@ def find(
         evidence = store.search(
             scope.user_id,
             vector,
-            query_weights(words),
+            terms,
             session_id=scope.session_id,
             agent_id=scope.agent_id,
             isolate=isolate,
@@ -76,6 +77,7 @@ def find(
             threshold=threshold,
             options=options,
             fetch=fetched,
+            terms=len(terms),
         )
         if fetched.complete or not tries:
             return hits

@@ -70,6 +70,8 @@ class ReadOptions:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.chunk_tokens is not None and self.chunk_tokens < 1:
             raise ValueError(f"chunk_tokens must be at least 1, got {self.chunk_tokens}")
+        if isinstance(self.gates, str):
+            raise ValueError(f"gates is a tuple of names, got {self.gates!r}: write ({self.gates!r},)")
         for gate in self.gates:
             if gate not in get_args(Gate):
                 raise ValueError(f"gates are {', '.join(get_args(Gate))}, got {gate!r}")
@@ -122,7 +124,8 @@ class ModelOptions:
     max_calls: int | None = None
     """Tries that one call of a verb may make; what is left stays raw, refinable, and is reported."""
     max_tokens: int | None = None
-    """Tokens, of prompts and answers, after which no more calls are made; those under way end."""
+    """Tokens of prompts and answers: after the first, no call is made whose prompt would go beyond; those under way are
+    counted in."""
 
     def __post_init__(self) -> None:
         for name, least in (("concurrency", 1), ("attempts", 1), ("max_calls", 0), ("max_tokens", 0)):

@@ -109,6 +109,23 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
+class Reranker(Protocol):
+    """Judges how well texts answer a question, as a cross-encoder does. Used by several threads at once."""
+
+    @property
+    def name(self) -> str:
+        """Name of the model, for people and error messages."""
+        ...
+
+    def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """Return one finite score per text, in order, on any scale: the higher, the better the text answers `query`.
+
+        An empty `texts` gives an empty sequence. Raises whatever went wrong.
+        """
+        ...
+
+
+@runtime_checkable
 class Tokenizer(Protocol):
     """Counts and cuts tokens."""
 

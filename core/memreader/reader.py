@@ -232,6 +232,8 @@ class MemReader:
         """
         if not items:
             return []
+        if not all(isinstance(item, TextualMemoryItem) for item in items):
+            raise TypeError("items is a flat list of items: [item for group in get_memory(...) for item in group]")
         self.checked_mode("fine")
         passages = raw_passages([RawItem(item, {}) for item in items], options=self.options, tokenizer=self.tokenizer)
         readings: dict[int, PassageReading] = {}
@@ -349,6 +351,8 @@ class MemReader:
             reading.candidates += [one.candidate for one in found]
             reading.dropped += [*dropped, *(one for read in done[number] for one in read.dropped)]
             for read in done[number]:
+                if read.unchecked is not None:
+                    reading.failures.append(replace(read.unchecked, locator=read.passage.locator))
                 if read.failure is not None:
                     reading.failures.append(replace(read.failure, locator=read.passage.locator))
                     reading.candidates.append(raw_candidate(read.passage, read.unread))

@@ -166,10 +166,15 @@ class TestBudget:
         assert caller.usage == Usage(2, 120, 80)
 
     def test_none_at_all_makes_no_call(self, way: str) -> None:
-        for limit in ("max_calls", "max_tokens"):
-            caller = caller_of("x", **{limit: 0})
-            assert isinstance(call(caller, way), ModelFailure)
-            assert caller.usage == Usage()
+        caller = caller_of("x", max_calls=0)
+        assert isinstance(call(caller, way), ModelFailure)
+        assert caller.usage == Usage()
+
+    def test_prompts_under_way_count_before_they_are_answered(self, way: str) -> None:
+        caller = caller_of("x", "y", max_tokens=1000)
+        long = Prompt(({"role": "user", "content": "word " * 700},))
+        assert isinstance(caller.call(long), Reply)
+        assert isinstance(caller.call(long), ModelFailure)
 
     def test_threads_together_make_no_call_too_many(self) -> None:
         model = ScriptedChatModel(["x"] * 100)

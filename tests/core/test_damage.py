@@ -86,7 +86,7 @@ def test_random_damage_is_harmless_or_an_error_of_ours_in_every_verb(tmp_path: P
     [
         (b'"sources"', b'"sourcez"', ("get_all", "search", "history")),
         (b'"sources":', b'"sources";', ("stats", "get_all", "search", "history", "delete")),
-        (b"metadata   TEXT NOT NULL", b"metadatb   TEXT NOT NULL", ("stats", "get_all", "history", "add", "export")),
+        (b"memory     TEXT NOT NULL", b"memorz     TEXT NOT NULL", ("get_all", "history", "add", "export")),
         (b"doc_path    TEXT", b"doc_patj    TEXT", ("export", "delete_by_source")),
         (b"tea 7.", b"tea \xff.", ("get_all", "export")),
     ],

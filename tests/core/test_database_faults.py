@@ -302,7 +302,7 @@ def filled(folder: Path) -> Path:
         for number in range(400):
             query = "INSERT INTO items (user_id, item_id, seq, status, visibility, memory, metadata) VALUES "
             db.execute(query + "('ana', ?, ?, '', '', ?, '{}')", (f"item {number}", number, f"words {number} " * 30))
-            db.execute("INSERT INTO evidence VALUES (?, ?, x'', x'')", (number + 1, b"v" * 1536))
+            db.execute("INSERT INTO evidence VALUES (?, ?, x'', x'', x'')", (number + 1, b"v" * 1536))
     database.close()
     return database.path
 

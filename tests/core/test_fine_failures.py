@@ -244,9 +244,9 @@ def test_what_the_budget_does_not_reach_stays_raw_and_is_refined_later(
         report = memory.add(data_of(kind), user_id="ana", session_id="s", **how(kind))
         (name,) = limit
         assert report.failures
-        assert all(failure.kind == "BudgetExceededError" for failure in report.failures)
+        assert {failure.kind for failure in report.failures} <= {"BudgetExceededError", "NoVerdict"}
         assert all(name in failure.reason for failure in report.failures)
-        assert report.usage.calls == len(model.prompts) == limit.get("max_calls", 2)
+        assert report.usage.calls == len(model.prompts) == limit.get("max_calls", 1)
         assert report.left
         before = len(model.prompts)
         again = memory.refine(user_id="ana", max_calls=100, max_tokens=10**6)
@@ -316,7 +316,8 @@ def test_a_gate_that_fails_changes_nothing(answer: str, caplog: pytest.LogCaptur
         Memory.in_memory(llm=FunctionChatModel(echoing), general_llm=FunctionChatModel(gate), **options) as memory,
     ):
         report = memory.add(chat_of(*ROOMS), user_id="ana")
-        assert (report.failures, report.left) == ([], [])
+        assert {failure.kind for failure in report.failures} <= {"NoVerdict"}
+        assert report.left == []
         assert fine_texts(memory) == said(ROOMS)
 
 

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 SHOWN = 10
 """Places, and refused memories, that are named on the screen; JSON has all."""
 _HINTS = (
-    ("status 401", "Check the key."),
-    ("status 403", "Check the key and what it may be used for."),
-    ("status 404", "Check --model and --base-url (most end in /v1)."),
-    ("status 429", "Fewer at once: --concurrency."),
+    ("HTTP 401", "Check the key."),
+    ("HTTP 403", "Check the key and what it may be used for."),
+    ("HTTP 404", "Check --model and --base-url (most end in /v1)."),
+    ("HTTP 429", "Fewer at once: --concurrency."),
     ("TimeoutError", "More patience: --timeout."),
     ("ConnectionError", "Check --base-url, and that something answers there."),
 )
@@ -104,7 +104,9 @@ class Refined:
             more = f" and {len(places) - SHOWN:,} more" if len(places) > SHOWN else ""
             hint = next((f" {advice}" for sign, advice in _HINTS if sign in reason), "")
             what = f"{'; '.join(places[:SHOWN])}{more}: " if places else ""
-            screen.say(f"not read to the end: {what}{reason.rstrip('.')}.{hint}", style="red")
+            # What follows is advice for those who write Python.
+            told = reason.partition(". ")[0] if "HTTP" in reason or hint else reason
+            screen.say(f"not read to the end: {what}{told.rstrip('.')}.{hint}", style="red")
         if self.report.left:
             screen.say(f"{counted(len(self.report.left), 'item')} left raw; go on with them: memreader refine")
 

@@ -7,18 +7,21 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from memreader.calling import Answer, ModelFailure, Prompt, Task
-from memreader.errors import BudgetExceededError
+from memreader.extract.failing import failure_of
 from memreader.extract.fast import first_sentence
 from memreader.extract.ground import cited_lines, dated, said_by
 from memreader.extract.passage import Line, Passage, between_marks, render_passage
 from memreader.extract.reply import parse_reply
 from memreader.extract.schema import REPLY_SCHEMA, FoundMemory, FoundReply, read_fields
-from memreader.models.retrying import status_of
+from memreader.extract.words import normalised
 from memreader.plan import Plan, ask
 from memreader.prompts import Prompts
 from memreader.types import Candidate, Dropped, Failure
 
 T = TypeVar("T")
+
+ECHO = 12
+"""Characters from which words that stand in the prompt too are no coincidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,8 @@ class PassageReading:
     """Fresh lines that the model has not read: all after a failure, the last ones where its answer was cut off."""
     summary: str = ""
     language: str = "und"
+    unchecked: Failure | None = None
+    """Why no gate could judge the memories, which then stay as they are."""
 
 
 @dataclass(slots=True)
@@ -104,7 +109,8 @@ def read_passage(passage: Passage, *, language: str, options: FineOptions, carri
     """
     prompt = passage_prompt(passage, language=language, options=options, carried=carried)
     (answer,) = yield from ask([prompt])
-    return reading_of(answer, passage, language)
+    asked = str(prompt.messages[-1]["content"]).replace(render_passage(passage, language), "")
+    return reading_of(answer, passage, language, asked=asked)
 
 
 def passage_prompt(passage: Passage, *, language: str, options: FineOptions, carried: str = "") -> Prompt:
@@ -123,8 +129,15 @@ def passage_prompt(passage: Passage, *, language: str, options: FineOptions, car
     return Prompt(({"role": "user", "content": filled},), schema=REPLY_SCHEMA, task=task)
 
 
-def reading_of(answer: Answer, passage: Passage, language: str) -> PassageReading:
-    """Return what an answer says about a passage; whatever it is."""
+def reading_of(answer: Answer, passage: Passage, language: str, *, asked: str = "") -> PassageReading:
+    """Return what an answer says about a passage; whatever it is.
+
+    Args:
+        answer: Of the model.
+        passage: What it was asked about.
+        language: Of the passage.
+        asked: The prompt without the passage: what stands there, in its examples, is no memory.
+    """
     if isinstance(answer, ModelFailure):
         return _failed(passage, failure_of(answer), language)
     parsed = parse_reply(answer.text, truncated=answer.truncated)
@@ -133,8 +146,13 @@ def reading_of(answer: Answer, passage: Passage, language: str) -> PassageReadin
         # What exactly is wrong with it would quote it, and reasons are logged.
         what = "an empty answer" if not answer.text.strip() else "an answer that holds no memories"
         return _failed(passage, Failure("UnreadableReply", f"the model gave {what}"), language)
-    found = tuple(_found(memory, reply, passage, language) for memory in reply.memories)
-    dropped = (*reply.dropped, *(Dropped("", f"lost in a damaged answer: {what}") for what in parsed.lost))
+    echoed = [memory for memory in reply.memories if _is_echo(memory.value, asked, passage)]
+    memories = [memory for memory in reply.memories if memory not in echoed]
+    if echoed and not memories:
+        return _failed(passage, Failure("UnreadableReply", "the model repeated its instructions"), language)
+    found = tuple(_found(memory, reply, passage, language) for memory in memories)
+    echoes = (Dropped(memory.value, "it stands in the prompt, not in what was read") for memory in echoed)
+    dropped = (*reply.dropped, *echoes, *(Dropped("", f"lost in a damaged answer: {what}") for what in parsed.lost))
     unread: tuple[Line, ...] = ()
     failure = None
     if parsed.status == "truncated" or (answer.truncated and parsed.status != "strict"):
@@ -147,13 +165,10 @@ def reading_of(answer: Answer, passage: Passage, language: str) -> PassageReadin
     return PassageReading(passage, found, failure, dropped, unread, reply.summary, language)
 
 
-def failure_of(answer: ModelFailure) -> Failure:
-    """Return a failed call as a failure to report; the error's own text may quote the prompt, and stays out."""
-    if isinstance(answer.error, BudgetExceededError):
-        return Failure(answer.kind, str(answer.error))
-    status = status_of(answer.error)
-    detail = f" with status {status}" if status is not None else ""
-    return Failure(answer.kind, f"the call of the model failed{detail} ({answer.kind})")
+def _is_echo(value: str, asked: str, passage: Passage) -> bool:
+    """Return whether a memory was taken from the prompt: its words stand there, and not in the passage."""
+    words = normalised(value)
+    return len(words) >= ECHO and words in normalised(asked) and words not in normalised(passage.text)
 
 
 def _failed(passage: Passage, failure: Failure, language: str) -> PassageReading:

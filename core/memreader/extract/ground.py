@@ -16,6 +16,7 @@ from memreader.extract.words import support
 STRONG = 0.5
 """Of a statement's words that a line must hold to be its source where the model names none."""
 _OF_USER = re.compile(r"^(?:the )?user\b|^用户|^使用者", re.IGNORECASE)
+_BRACKETED = re.compile(r"[(（](\d{4}-\d{2}-\d{2})[)）]")
 _SAID = {"zh": "助手说：{}"}
 
 
@@ -55,8 +56,9 @@ def dated(
 ) -> tuple[str, str | None, bool]:
     """Return the words with dates beside relative ones, when it happened, and whether that is only the time of reading.
 
-    It happened when the model says; else on the one day that the words, or the sentences they rest on, name in relation
-    to when they were said ("yesterday"); else when they were said.
+    It happened on the one day that the words name in relation to when they were said ("yesterday"), or have in brackets
+    beside such words; else when the model says, if that is a whole date; else on the one day that the sentences they
+    rest on name; else when they were said.
 
     Args:
         text: Words of a memory.
@@ -69,15 +71,24 @@ def dated(
     base = _moment(said)
     if base is None:
         # Nobody said when: a date in relation to the time of reading would be made up.
-        named = resolve_date(time, datetime.min) if time and _is_iso(time) else None
+        named = _whole(resolve_date(time, datetime.min)) if time and _is_iso(time) else None
         return (text, named, False) if named else (text, passage.time, passage.time_inferred)
-    happened = resolve_date(time, base) if time else None
-    if happened is None:
-        days = _days(text, base) or {
-            day for line in lines for day in _days(_closest(text, line.text), _moment(line.time))
-        }
-        happened = days.pop() if len(days) == 1 else said
-    return annotate(text, base, language=language), happened, False
+    happened = _one(set(_BRACKETED.findall(text))) or _one(_days(text, base))
+    if happened is None and time:
+        happened = _whole(resolve_date(time, base))
+    if happened is None and not _days(text, base):
+        happened = _one({day for line in lines for day in _days(_closest(text, line.text), _moment(line.time))})
+    return annotate(text, base, language=language), happened or said, False
+
+
+def _one(days: set[str]) -> str | None:
+    """Return the only one of several days that is a date, None where there is none or more."""
+    return _whole(next(iter(days))) if len(days) == 1 else None
+
+
+def _whole(time: str | None) -> str | None:
+    """Return a time that names a day of the calendar; "2023-03" doesn't."""
+    return time if _moment(time) is not None and time and len(time) >= len("2023-03-01") else None
 
 
 def _closest(text: str, line: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from memreader.calling import Answer, ModelFailure, Prompt
+from memreader.extract.failing import failure_of
 from memreader.extract.reply import parse_reply
 from memreader.plan import Plan, ask
 from memreader.prompts import Prompts
@@ -33,6 +34,8 @@ class Verdict:
     reason: str
     """The model's; of "no verdict", what was wrong with its answer."""
     status: Literal["kept", "rewritten", "dropped", "no verdict"]
+    failed: bool = False
+    """Whether there is none because the call failed, or its answer can't be read at all."""
 
 
 def kept(text: str, reason: str) -> Verdict:
@@ -104,10 +107,11 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 def _read(gate: Gate, memories: Sequence[str], answer: Answer) -> list[Verdict]:
     if isinstance(answer, ModelFailure):
-        return [unjudged(memory, f"the call failed ({answer.kind})") for memory in memories]
+        reason = failure_of(answer).reason
+        return [replace(unjudged(memory, reason), failed=True) for memory in memories]
     parsed = parse_reply(answer.text, truncated=answer.truncated)
     if parsed.status == "failed":
-        return [unjudged(memory, "the answer is not JSON") for memory in memories]
+        return [replace(unjudged(memory, "the answer is not JSON"), failed=True) for memory in memories]
     if gate.takes_words and parsed.status == "repaired" and parsed.lost:
         return [unjudged(memory, "the answer is damaged") for memory in memories]
     said = _by_number(parsed.value, gate, len(memories), whole=not parsed.lost and parsed.status != "truncated")

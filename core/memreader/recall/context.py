@@ -49,7 +49,6 @@ class _Entry:
     """The conversation that it is part of; None for a document and for what has no place in one."""
     place: tuple[int, int] = (0, 0)
     """In the conversation: of the message, and within it."""
-    rank: int = 0
 
     @property
     def heading(self) -> tuple[str, str | None]:
@@ -57,9 +56,7 @@ class _Entry:
         return self.day, self.session
 
 
-def render_context(
-    hits: Sequence[Hit], *, max_tokens: int, tokenizer: Tokenizer, before: Around | None = None
-) -> str:
+def render_context(hits: Sequence[Hit], *, max_tokens: int, tokenizer: Tokenizer, before: Around | None = None) -> str:
     """Return the block of the best hits that fit, oldest first under their dates; an empty string when none does.
 
     Hits are taken best first. The best one is shortened if it doesn't fit whole; another that doesn't is left out, and
@@ -75,9 +72,9 @@ def render_context(
     """
     page = _Page(max_tokens, tokenizer)
     shown = _without_collapsed(hits)
-    taken = [hit.item for rank, hit in enumerate(shown) if page.take(_of_hit(hit, rank, hits), shorten=rank == 0)]
+    taken = [hit.item for rank, hit in enumerate(shown) if page.take(_of_hit(hit, hits), shorten=rank == 0)]
     if before is not None:
-        known = {place for item in taken if is_turn(item) for place in _turns(item)}
+        known = {place for item in taken if item.metadata.is_fast for place in _turns(item)}
         for item in filter(is_turn, taken):
             for message in needed_turns(item, before(item)):
                 if (_session(item), message.index) not in known:
@@ -103,21 +100,20 @@ class _Page:
         if not shorten or self._left <= 0:
             return False
         # No more of it can fit than has as many tokens as there are.
-        head = words.text[: TokenMap(words.text, self._tokenizer).reach(self._left)]
-        cut = beginning(head, lambda text: self._has_room(words.entry(text)))
+        reach = TokenMap(words.text, self._tokenizer).reach(self._left)
+        cut = beginning(words.text, lambda text: self._has_room(words.entry(text)), reach=reach)
         return cut is not None and self._add(words.entry(cut))
 
     def take_beside(self, item: TextualMemoryItem, message: Message) -> None:
         """Take a turn beside a found one if there is room; of a long one the end that is nearer to the found one."""
         words = _of_message(message, item)
         nearer = ending if message.index < (item.metadata.sources[0].index or 0) else beginning
-        fits = self._has_room
-        if self._count(words.entry(words.text).line) <= NEIGHBOUR_TOKENS:
-            self._add(words.entry(words.text))
-            return
-        cut = nearer(
-            words.text, lambda text: self._count(words.entry(text).line) <= NEIGHBOUR_TOKENS and fits(words.entry(text))
-        )
+
+        def fits(text: str) -> bool:
+            entry = words.entry(text)
+            return self._count(entry.line) <= NEIGHBOUR_TOKENS and self._has_room(entry)
+
+        cut = words.text if fits(words.text) else nearer(words.text, fits)
         if cut is not None:
             self._add(words.entry(cut))
 
@@ -165,7 +161,7 @@ class _Words:
         return replace(self.form, line="- " + escaped(" ".join((self.before + text).split())))
 
 
-def _of_hit(hit: Hit, rank: int, hits: Iterable[Hit]) -> _Words:
+def _of_hit(hit: Hit, hits: Iterable[Hit]) -> _Words:
     metadata = hit.item.metadata
     first = metadata.sources[0] if metadata.sources else None
     origin, place = "", (0, 0)
@@ -175,7 +171,7 @@ def _of_hit(hit: Hit, rank: int, hits: Iterable[Hit]) -> _Words:
     if first is not None:
         place = (first.index or 0, first.start or 0)
     day, moment = _when(metadata.memory_time)
-    form = _Entry("", day, moment, _session(hit.item), place, rank)
+    form = _Entry("", day, moment, _session(hit.item), place)
     return _Words(hit.item.memory, _outdated(hit.item, hits) + origin, form)
 
 
@@ -192,11 +188,11 @@ def _of_message(message: Message, item: TextualMemoryItem) -> _Words:
 def _outdated(item: TextualMemoryItem, hits: Iterable[Hit]) -> str:
     """Return the remark that a statement is no longer true, with the day of what took its place if that was found."""
     metadata = item.metadata
-    successors = metadata.info.get("superseded_by") or ()
+    successors = metadata.info.get("superseded_by")
     if not successors and (metadata.status != "archived" or metadata.is_fast):
         # A raw turn is archived when it was read by a model: what was said stays said.
         return ""
-    ids = {successors} if isinstance(successors, str) else set(map(str, successors))
+    ids = set(map(str, successors)) if isinstance(successors, list) else {str(successors)}
     since = min((_day(hit.item.metadata.memory_time) for hit in hits if hit.item.id in ids), default="")
     return f"(no longer true since {since}) " if since else "(no longer true) "
 
@@ -250,10 +246,11 @@ def _lines(entries: Sequence[_Entry]) -> list[str]:
 
 def _order(
     entry: _Entry, starts: Mapping[tuple[str, str | None], datetime]
-) -> tuple[bool, datetime, str, datetime, tuple[int, int], int]:
+) -> tuple[bool, datetime, bool, str, datetime, tuple[int, int]]:
     start = entry.moment if entry.session is None else starts[entry.heading]
     # Without a date first: under a date line it would seem to have happened then.
-    return bool(entry.day), start, entry.session or "", entry.moment, entry.place, entry.rank
+    session = entry.session is not None, entry.session or ""
+    return bool(entry.day), start, *session, entry.moment, entry.place
 
 
 def _framed(lines: Sequence[str]) -> str:

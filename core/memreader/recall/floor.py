@@ -31,6 +31,9 @@ UNRELATED = (
 )
 """Sentences of ours that have nothing to do with each other: how similar does this embedder think such texts are?"""
 
+LONG = 12
+"""Terms of a long question."""
+
 _known: dict[str, float] = {}
 
 
@@ -62,18 +65,33 @@ def least_relevance(count: int, *, form: QueryForm, options: RecallOptions) -> f
 
 
 def relevance(
-    similarity: npt.ArrayLike, coverage: npt.ArrayLike, *, chance: float, form: QueryForm, options: RecallOptions
+    similarity: npt.ArrayLike,
+    coverage: npt.ArrayLike,
+    *,
+    chance: float,
+    form: QueryForm,
+    options: RecallOptions,
+    terms: int = 0,
 ) -> Floats:
     """Return how much each candidate's own evidence speaks to the query, in [0, 1].
 
     The similarity counts by how far it lies above `chance`, and not at all where the embedder does not know the
-    query's language; the coverage is the idf-weighted share of the query's terms that the candidate holds.
+    query's language; the coverage is the idf-weighted share of the query's terms that the candidate holds. Of a long
+    text nobody holds a large share: from `LONG` terms on, as many are asked for as a long question has.
+
+    Args:
+        similarity: Cosine of each candidate.
+        coverage: Of each candidate.
+        chance: Cosine of unrelated texts.
+        form: Of the query.
+        options: Weights.
+        terms: Of the query; 0 for a few.
 
     >>> form = QueryForm(cjk=False, embedder_knows=True)
     >>> relevance([0.5, 0.0], [1.0, 0.0], chance=0.0, form=form, options=RecallOptions()).round(2).tolist()
     [0.65, 0.0]
     """
-    covered = np.asarray(coverage, np.float64)
+    covered = np.minimum(np.asarray(coverage, np.float64) * max(1.0, terms / LONG), 1.0)
     if form.cjk and not form.embedder_knows:
         return covered
     above = (np.asarray(similarity, np.float64) - chance) / max(1 - chance, 1e-6)

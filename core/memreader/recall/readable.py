@@ -15,9 +15,11 @@ ANSWER_WORDS = 10
 """Content words below which a turn after a question is an answer that says little without it."""
 BEFORE, AFTER = 2, 1
 """How many turns on each side are looked at."""
+_LOOKED_AT = 2_000
+"""Characters of a turn that are looked at, at the end that matters."""
 
 _PRONOUN = re.compile(
-    r"\W*(?:(?:he|she|it|they|him|her|them|his|hers|its|their|theirs|this|that|these|those|both|there)(?:['’](?:s|re|ll|d|ve))?"
+    r"\W*(?:(?:he|she|it|they|him|her|them|his|hers|its|their|theirs|this|that|these|those|both)(?:['’](?:s|re|ll|d|ve))?"
     r"|me\ too|same\ here|neither\ do\ i|so\ (?:do|am|did)\ i)\b",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -56,7 +58,7 @@ def needed_turns(item: TextualMemoryItem, around: Sequence[Message]) -> list[Mes
     # The second half of a long turn leans on its first.
     if not sources[0].start:
         needed = _leaned_on(words, earlier)
-    return needed + later if _marks(words) & HAS_QUESTION else needed
+    return needed + later if _marks(words[-_LOOKED_AT:]) & HAS_QUESTION else needed
 
 
 def _leaned_on(words: str, earlier: Sequence[Message]) -> list[Message]:
@@ -71,9 +73,10 @@ def _leaned_on(words: str, earlier: Sequence[Message]) -> list[Message]:
 
 def _leans(words: str, before: str) -> bool:
     """Return whether a turn says little without the one before it."""
+    words = words[:_LOOKED_AT]
     if _marks(words) & (REACTION | SHORT) or _opening(words).match(words):
         return True
-    return bool(_marks(before) & QUESTION_END) and content_words(words) < ANSWER_WORDS
+    return bool(_marks(before[-_LOOKED_AT:]) & QUESTION_END) and content_words(words) < ANSWER_WORDS
 
 
 def _marks(words: str) -> int:

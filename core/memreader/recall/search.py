@@ -59,6 +59,7 @@ def rank(
     threshold: float | None,
     options: RecallOptions,
     fetch: Fetch,
+    terms: int = 0,
 ) -> list[Hit]:
     """Return up to `top_k` hits, best first; [] when the query is below the floor.
 
@@ -74,11 +75,12 @@ def rank(
         threshold: None for the calibrated floor, 0 for none, else the least score of a hit.
         options: Weights.
         fetch: Gives the items of numbers, None for one that is gone.
+        terms: How many the query has; 0 for a few.
     """
     if not len(evidence.keys):
         return []
     chance = chance_similarity(embedder)
-    worth = relevance(evidence.similarity, evidence.coverage, chance=chance, form=form, options=options)
+    worth = relevance(evidence.similarity, evidence.coverage, chance=chance, form=form, options=options, terms=terms)
     if threshold is None and worth.max() < least_relevance(len(worth), form=form, options=options):
         return []
     fused, contributions = fuse(evidence, question, form=form, options=options)
@@ -128,11 +130,17 @@ def _varied(order: Sequence[int], evidence: Evidence, fetch: Fetch, count: int) 
         part = order[start : start + count]
         for place, item in zip(part, fetch(evidence.keys[part]), strict=True):
             if item is not None and not _joins(place, item, varied):
-                (repeats if item.memory in words else varied).append(_Found(place, item))
+                (repeats if item.memory in words else varied).append(_Found(place, item, _shared(item, varied)))
                 words.add(item.memory)
         if len(varied) >= count:
             break
     return (varied + repeats)[:count]
+
+
+def _shared(item: TextualMemoryItem, found: list[_Found]) -> dict[str, int]:
+    """Return the raw items that stand under others already and that this one was made from, too."""
+    parents = set(item.metadata.evolve_from)
+    return {raw: place for one in found for raw, place in one.raw.items() if raw in parents}
 
 
 def _joins(place: int, item: TextualMemoryItem, found: list[_Found]) -> bool:

@@ -24,19 +24,25 @@ Fits: TypeAlias = Callable[[str], bool]
 """Whether there is room for a text; what it has room for, it has room for in part."""
 
 
-def beginning(text: str, fits: Fits) -> str | None:
+def beginning(text: str, fits: Fits, *, reach: int | None = None) -> str | None:
     """Return the first sentences of `text` that fit, and an ellipsis; None if next to nothing does.
 
     Where no sentence of some length fits, the cut is after a clause or a word, at least `LEAST_CHARACTERS` long.
 
+    Args:
+        text: Any text that doesn't fit.
+        fits: See `Fits`; asked for a few beginnings, the ellipsis included.
+        reach: No more than so many characters can fit; None where that isn't known.
+
     >>> beginning("We moved to Porto in May. My sister had found a house.", lambda text: len(text) < 40)
     'We moved to Porto in May. …'
     """
-    ends = [end for end in sentence_ends(text).tolist() if not goes_on(text, end)]
+    reach = len(text) if reach is None else reach
+    ends = [end for end in sentence_ends(text).tolist() if end <= reach and not goes_on(text, end)]
     whole = _last(text, ends, fits)
     if len(whole) >= LEAST_CHARACTERS:
         return _open_end(whole)
-    words = _words(text, fits)
+    words = _words(text[:reach], fits)
     best = words if len(words) >= LEAST_CHARACTERS else whole
     return _open_end(best) if best else None
 

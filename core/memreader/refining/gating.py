@@ -104,8 +104,7 @@ class Gating:
         judged = [
             (item, verdict) for item, verdict in zip(items, verdicts, strict=True) if verdict.status != "no verdict"
         ]
-        if not judged:
-            # Of one that it passes over a memory stays as it was, and that is all; a call that gave nothing is told.
+        if all(verdict.failed for verdict in verdicts):
             told = f"no verdict on {len(items)} memories, which stay as they were: {verdicts[0].reason}"
             report.failures.append(Failure("NoVerdict", told, self._gate))
         changed = [(item, verdict, _changed(item, verdict)) for item, verdict in judged if _changes(item, verdict)]

@@ -66,8 +66,8 @@ class Refining:
         if raws:
             self._reader.checked_mode("fine")
             yield from self._read(user_id, raws, report, caller, progress, stopped)
-        refined = set(report.refined)
-        report.left.extend(raw.item.id for raw in raws if raw.item.id not in refined)
+        # What others refined or deleted meanwhile isn't left.
+        report.left.extend(raw.item.id for raw in self._store.raw(user_id, ids=[raw.item.id for raw in raws]))
         for gate in gates:
             gating = Gating(self._store, self._reader, user_id, gate, report)
             yield from gating.job(caller, selection or Selection(), ids, progress=progress, stopped=stopped)

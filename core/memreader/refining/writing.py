@@ -10,6 +10,7 @@ from memreader.embedding import embed_texts
 from memreader.extract.fine import Found, PassageReading
 from memreader.extract.passage import Passage
 from memreader.extract.same import SameFacts
+from memreader.items import SourceMessage
 from memreader.raw import refined_item
 from memreader.reader import MemReader
 from memreader.recall import item_record
@@ -39,9 +40,13 @@ class Writing:
         self._report = report
         self._embedder = facts_of(reader.embedder).embedder
         self._same = SameFacts()
+        self._rests_on: dict[int, frozenset[SourceMessage]] = {}
+        """What each is known to rest on, by its number."""
         self._ids: list[str] = []
         """Of the memories made so far, by their number."""
         self._group = -1
+        self._made: set[str] = set()
+        """Ids that the report names."""
         self._to_read = Counter(name for passage in passages for line in passage.fresh for name in line.made_from)
         """Lines of each raw item that have yet to be read and written."""
 
@@ -50,11 +55,13 @@ class Writing:
         report, passage = self._report, reading.passage
         is_first = passage.group != self._group
         if is_first:
-            self._group, self._same, self._ids = passage.group, SameFacts(), []
+            self._group, self._same, self._ids, self._rests_on = passage.group, SameFacts(), [], {}
         if is_first or passage.kind == "chat":  # A document is one source: its memories are all known at once.
             self._know(passage)
         if reading.failure is not None:
             report.failures.append(replace(reading.failure, locator=self._locator(passage)))
+        if reading.unchecked is not None:
+            report.failures.append(replace(reading.unchecked, locator=self._locator(passage)))
         report.dropped.extend(reading.dropped)
         if len(reading.unread) == len(passage.fresh) and not reading.found:
             return
@@ -110,7 +117,10 @@ class Writing:
         report.refined.extend(batch.refined)
         fresh = set(written.replaced)
         report.added.extend(item_id for item_id in written.added if item_id not in fresh)
-        report.existing.extend([*written.existing, *(item_id for item_id in written.added if item_id in fresh)])
+        self._made.update(item_id for item_id in written.added if item_id not in fresh)
+        again = (*written.existing, *(item_id for item_id in written.added if item_id in fresh))
+        report.existing.extend(item_id for item_id in again if item_id not in self._made)
+        self._made.update(again)
 
     def _records(self, new: list[Found], repeats: list[tuple[int, Found]]) -> tuple[list[ItemRecord], bool]:
         """Return what is to be written for a passage, and whether a memory could not be embedded."""
@@ -119,6 +129,8 @@ class Writing:
         mine: dict[int, Found] = dict(enumerate(new, start=first))
         for number, found in repeats:
             # What passages before gave is there, and rests on more then; unless they could not be written.
+            if number not in mine and self._rests_on.get(number, frozenset()) >= set(found.candidate.sources):
+                continue
             mine[number] = mine[number].joined(found) if number in mine else found
         items = [
             refined_item(found.candidate, self._raws).model_copy(update={"id": self._ids[number]})
@@ -131,6 +143,8 @@ class Writing:
             for place, (item, found) in enumerate(zip(items, mine.values(), strict=True))
             if place not in embedded.failures
         ]
+        for number, found in mine.items():
+            self._rests_on[number] = self._rests_on.get(number, frozenset()) | set(found.candidate.sources)
         return records, bool(embedded.failures)
 
     def _locator(self, passage: Passage) -> str:

@@ -6,6 +6,7 @@ from memreader.testing.graph_contract import GraphStoreContract
 from memreader.testing.index_contracts import PostingIndexContract, VectorIndexContract
 from memreader.testing.item_contract import ItemStoreContract
 from memreader.testing.refining_contract import RefiningContract
+from memreader.testing.reranker_contract import RerankerContract
 
 __all__ = [
     "ChatModelContract",
@@ -16,6 +17,7 @@ __all__ = [
     "ItemStoreContract",
     "PostingIndexContract",
     "RefiningContract",
+    "RerankerContract",
     "ScriptedChatModel",
     "TokenizerContract",
     "VectorIndexContract",
