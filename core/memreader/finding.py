@@ -7,13 +7,18 @@ from datetime import date
 from memreader.embedding.batching import checked
 from memreader.filters import Filter
 from memreader.items import TextualMemoryItem
-from memreader.ports import Embedder
+from memreader.ports import Embedder, Reranker
 from memreader.recall import RecallOptions, query_form, query_weights, rank, read_question
+from memreader.recall.reranking import rerank_hits
 from memreader.records import Keys
 from memreader.stores import Store
 from memreader.text import clean
-from memreader.types import Hit, Scope
+from memreader.types import Hit, Message, Scope
 
+AROUND = 4
+"""Positions after a turn up to which its neighbours are looked for."""
+RERANKED = 50
+"""Hits that a reranker is given, at least."""
 TRIES = 5
 """How often a search is made again because what it found was changed or deleted before its words were read."""
 
@@ -30,6 +35,7 @@ def find(
     threshold: float | None,
     isolate: bool,
     made_for: str,
+    reranker: Reranker | None = None,
 ) -> list[Hit]:
     """Return up to `top_k` hits in the store, best first; [] for a query without words, and below the floor.
 
@@ -43,6 +49,7 @@ def find(
         where: Only items for which it holds.
         threshold: See `rank`.
         isolate: Only items of the scope's session.
+        reranker: Orders the best hits once more; None: no.
         made_for: What the store was made for when the embedder was chosen; raises if it is another one now.
 
     Raises:
@@ -73,14 +80,22 @@ def find(
             question=question,
             form=query_form(words, embedder),
             embedder=embedder,
-            top_k=top_k,
+            top_k=top_k if reranker is None else max(top_k, RERANKED),
             threshold=threshold,
             options=options,
             fetch=fetched,
             terms=len(terms),
         )
         if fetched.complete or not tries:
-            return hits
+            return hits if reranker is None else rerank_hits(words, hits, reranker, keep=top_k)
+
+
+def said_around(store: Store, user_id: str, item: TextualMemoryItem) -> list[Message]:
+    """Return what was said in a session shortly before and after a turn, itself included, oldest first."""
+    first = item.metadata.sources[0]
+    session = first.session_id or item.metadata.session_id
+    told = store.said_before(user_id, session, (first.index or 0) + AROUND, limit=2 * AROUND - 2)
+    return [message for _, message in told]
 
 
 class _Fetched:

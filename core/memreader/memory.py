@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Unpack
@@ -20,7 +21,7 @@ from memreader.distill import ModelSettings
 from memreader.embedding import MiniLMEmbedder
 from memreader.errors import StoreClosedError
 from memreader.filters import parse_filter
-from memreader.finding import find
+from memreader.finding import find, said_around
 from memreader.forksafe import Guard
 from memreader.identity import file_name
 from memreader.ingest import AddReport, Ingest
@@ -29,7 +30,7 @@ from memreader.options import Gate, ReadOptions, Unit
 from memreader.parsing import ParseLimits
 from memreader.patching import Patch
 from memreader.plan import Job, awaiting, blocking
-from memreader.ports import Embedder, GraphStore, Tokenizer
+from memreader.ports import Embedder, GraphStore, Reranker, Tokenizer
 from memreader.reader import DataType, MemReader, Mode
 from memreader.reading import Labels, info_of, tag_list
 from memreader.recall import RecallOptions, check_search, render_context
@@ -54,11 +55,20 @@ class Memory:
     'user: I moved to Lisbon in May.'
     """
 
-    def __init__(self, store: Store, reader: MemReader, options: RecallOptions, *, max_input_mb: float = 100) -> None:
+    def __init__(
+        self,
+        store: Store,
+        reader: MemReader,
+        options: RecallOptions,
+        *,
+        max_input_mb: float = 100,
+        reranker: Reranker | None = None,
+    ) -> None:
         if not max_input_mb > 0:
             raise ValueError(f"max_input_mb must be above 0, got {max_input_mb}")
         self._store = store
         self._options = options
+        self._reranker = reranker
         self._max_input_mb = max_input_mb
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._closed = False
@@ -85,6 +95,7 @@ class Memory:
         durability: Durability = "process",
         max_resident_mb: float = 1024,
         max_input_mb: float = 100,
+        reranker: Reranker | None = None,
         reindex: bool = False,
         progress: Progress | None = None,
         **models: Unpack[ModelSettings],
@@ -105,6 +116,8 @@ class Memory:
                 take the last writes with it, never more. "power": it survives that too; every write waits for the disk.
             max_resident_mb: Bound on the indexes kept in memory; those of the users searched last stay.
             max_input_mb: Largest sum of words in one `add`; files have their own `limits`.
+            reranker: Orders what search found once more, by reading question and memory together: a cross-encoder of
+                yours, for example. None: no.
             reindex: Give a folder that was made with another embedder new vectors, which can take long; see
                 `admin.reindex`.
             progress: Of that, called with (stage, done, total).
@@ -127,7 +140,7 @@ class Memory:
             describe_store(store, progress=progress)
             if store.facts != facts_of(reader.embedder):
                 reindex_store(store, reader.embedder, progress=progress)
-            memory = cls(store, reader, recall_options or RecallOptions(), max_input_mb=max_input_mb)
+            memory = cls(store, reader, recall_options or RecallOptions(), max_input_mb=max_input_mb, reranker=reranker)
             undo.pop_all()
         return memory
 
@@ -384,6 +397,7 @@ class Memory:
             threshold=threshold,
             isolate=recall == "session",
             made_for=self._embedder,
+            reranker=self._reranker,
         )
 
     def context(
@@ -400,6 +414,9 @@ class Memory:
         recall: Recall = "user",
     ) -> str:
         """Return the memories found for `query` as one quoted block for a prompt, oldest first; "" when none is.
+
+        With room left, the turns beside a found one that make it readable stand in it, too: the question before a short
+        answer, what "it" refers to.
 
         Args:
             query: As in `search`, like the others here.
@@ -422,7 +439,12 @@ class Memory:
             threshold=threshold,
             recall=recall,
         )
-        return render_context(hits, max_tokens=max_tokens, tokenizer=self._reader.tokenizer)
+        return render_context(
+            hits,
+            max_tokens=max_tokens,
+            tokenizer=self._reader.tokenizer,
+            before=partial(said_around, self._store, user_id),
+        )
 
     def get(self, item_id: str, *, user_id: str) -> TextualMemoryItem | None:
         """Return the user's item, or None when there is none of this id (or it is another user's)."""

@@ -97,9 +97,11 @@ async def test_the_prompt_holds_the_question_and_the_quoted_notes_and_nothing_el
     await way(chain, "invoke", {"input": "What is my boat called?"})
     assert model.last_prompt == (
         f"{PREFACE}\n<memories>\n"
-        "- [2025-03-01] Human: My boat is called Margriet.\n"
-        "- [2025-03-01] AI: A boat called Margriet, noted.\n"
-        "- [2025-03-02] Joost: Her boat is green.\n"
+        "[2025-03-01]\n"
+        "- Human: My boat is called Margriet.\n"
+        "- AI: A boat called Margriet, noted.\n"
+        "[2025-03-02]\n"
+        "- Joost: Her boat is green.\n"
         "</memories>\nQ: What is my boat called?"
     )
 
