@@ -11,7 +11,7 @@ from benchmarks.peers.stores.harness import main
 from benchmarks.peers.stores.rows import DIMENSION, Found, Row, Vector
 from memreader.identity import content_digest
 from memreader.items import SourceMessage, TextualMemoryItem, TextualMemoryMetadata
-from memreader.recall import LEXICON, term_counts
+from memreader.recall import LEXICON, item_record
 from memreader.records import Batch, ItemRecord, MessageRecord
 from memreader.stores import Facts, Store
 from memreader.stores.database import Durability
@@ -77,7 +77,7 @@ class Ours:
         item = TextualMemoryItem(id=row.id, memory=row.text, metadata=metadata)
         if self._plain:
             return ItemRecord(item, row.vector, {}, (), replaces)
-        return ItemRecord(item, row.vector, term_counts(row.text), (f"m:{row.id}",), replaces)
+        return item_record(item, row.vector, (f"m:{row.id}",), replaces=replaces)
 
 
 def _message(row: Row) -> MessageRecord:
