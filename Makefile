@@ -15,6 +15,8 @@ PACKAGES := core langchain_memreader llamaindex_memreader
 DEMO_EXTRAS := documents,cli
 DEV_EXTRAS := dev
 PYTEST_ARGS ?=
+# As many tests at once as there are cores, unless arguments are given.
+AT_ONCE := -n auto
 LAWS := chunking windows normalize_laws memory_histories user_index postings identity context recall_terms
 PEER ?=
 MODEL ?=
@@ -106,7 +108,7 @@ lint: installed-dev  ## check style, types and import directions
 
 .PHONY: test
 test: lint  ## check everything: lint, then all tests, doctests, README and examples
-	.venv/bin/python -m pytest $(PYTEST_ARGS)
+	.venv/bin/python -m pytest $(or $(PYTEST_ARGS),$(AT_ONCE))
 
 .PHONY: test-long
 test-long: installed-dev  ## run the stress, crash and fuzz tests that `test` leaves out

@@ -183,7 +183,7 @@ def test_what_the_tests_need_is_enough_for_the_demo_but_not_the_other_way_round(
         "-m ruff format --check .",
         "-m mypy --strict",
         ".venv/bin/lint-imports",
-        "-m pytest",
+        "-m pytest -n auto",
     ]
     (clone / ".venv" / ".installed-demo").unlink()
     make(clone, "demo")
