@@ -178,7 +178,7 @@ def measure_ours(embedder: Any) -> tuple[dict[str, Scores], list[Labelled], Corp
 
     weights = {
         LEXICAL: RecallOptions(dense_weight=0.0, dense_weight_cjk=0.0, dense_weight_unknown=0.0),
-        DENSE: RecallOptions(lexical_weight=0.0),
+        DENSE: RecallOptions(lexical_weight=0.0, document_lexical=0.0, utterance_lexical=0.0),
     }
     with Memory.in_memory(embedder=embedder) as memory:
         memory.add(files(), user_id=USER)

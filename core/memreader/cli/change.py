@@ -62,8 +62,8 @@ def delete(
     embedder: Embedder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Delete memories with every trace of their words. Reading their source again brings them back, but for those that a
-    model made: of these, the turn that they were made of stays.
+    """Delete memories with every trace of their words. Reading their source again brings them back, but for those that
+    a model made: of these, the turn that they were made of stays.
 
     Asks first, unless --yes is given; where there is nobody to ask, --yes is needed.
     """
