@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TypeVar
 
 from memreader.calling import Answer, ModelFailure, Prompt, Task
@@ -168,7 +169,13 @@ def reading_of(answer: Answer, passage: Passage, language: str, *, asked: str = 
 def _is_echo(value: str, asked: str, passage: Passage) -> bool:
     """Return whether a memory was taken from the prompt: its words stand there, and not in the passage."""
     words = normalised(value)
-    return len(words) >= ECHO and words in normalised(asked) and words not in normalised(passage.text)
+    return len(words) >= ECHO and words in _prompt_words(asked) and words not in normalised(passage.text)
+
+
+@lru_cache(maxsize=16)
+def _prompt_words(asked: str) -> str:
+    """Return a prompt without its passage, `normalised`; the same for all passages of a reading."""
+    return normalised(asked)
 
 
 def _failed(passage: Passage, failure: Failure, language: str) -> PassageReading:

@@ -42,6 +42,12 @@ def terms(text: str) -> list[str]:
     >>> terms("我的猫叫什么名字")
     ['猫叫', '名字']
     """
+    return list(_terms(text))
+
+
+@lru_cache(maxsize=256)
+def _terms(text: str) -> tuple[str, ...]:
+    # What is written is asked for its terms several times in a row.
     found: list[str] = []
     for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)):
         if match["word"]:
@@ -50,7 +56,7 @@ def terms(text: str) -> list[str]:
             found.append(match["number"].replace(",", ""))
         else:
             found.extend(_bigrams(match["cjk"]))
-    return found
+    return tuple(found)
 
 
 def is_mostly_cjk(text: str) -> bool:
