@@ -213,6 +213,16 @@ def test_whatever_a_model_answers_is_a_failure_of_its_window(answer: str, caplog
         assert_reading_keeps_it_raw("simple_struct", "middle", "doc", ANSWERS[answer])
 
 
+@pytest.mark.long
+@kinds
+@places
+@presets
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_whatever_it_answers_whichever_window_however_read(answer: str, preset: str, place: str, kind: str) -> None:
+    assert_a_failure_costs_only_its_window(preset, place, kind, ANSWERS[answer])
+    assert_reading_keeps_it_raw(preset, place, kind, ANSWERS[answer])
+
+
 @pytest.mark.parametrize("nothing", ['{"memory list": null}', '{"memory list": []}', "[]", '{"memories": "none"}'])
 def test_a_window_without_memories_is_no_failure_and_not_asked_about_again(nothing: str) -> None:
     model = FunctionChatModel(lambda _: nothing)

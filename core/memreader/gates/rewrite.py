@@ -2,49 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from memreader.extract.schema import MAX_VALUE_CHARS
-from memreader.gates.verdicts import Gate, Verdict, judge, kept, reason_of, unjudged, yes_or_no
-from memreader.plan import Plan
-from memreader.prompts import Prompts
+from memreader.gates.verdicts import Gate, Verdict, kept, reason_of, unjudged, yes_or_no
 from memreader.text import clean
-
-
-def rewrite(
-    memories: Sequence[str],
-    *,
-    evidence: str,
-    language: str,
-    prompts: Prompts,
-    language_name: str | None = None,
-    instructions: str = "",
-) -> Plan[list[Verdict]]:
-    """Return one verdict per memory, in order: kept as it is, or reworded; none is ever dropped.
-
-    Where the model says nothing about a memory, or nothing that can be used (no answer, no JSON, another type, no new
-    words), it is kept as it is, with the status "no verdict".
-
-    Args:
-        memories: Texts of memories; with none, nothing is asked.
-        evidence: What they were read from, as a passage is shown; with none, nothing is asked.
-        language: Of the memories, ISO 639-1.
-        prompts: Where the prompt "rewrite" is taken from.
-        language_name: What the prompt calls the language; None for its English name.
-        instructions: Further rules.
-    """
-    return (
-        yield from judge(
-            _GATE,
-            memories,
-            evidence=evidence,
-            language=language,
-            prompts=prompts,
-            language_name=language_name,
-            instructions=instructions,
-        )
-    )
 
 
 def _read(text: str, said: object) -> Verdict:
@@ -65,4 +28,7 @@ def _read(text: str, said: object) -> Verdict:
     return kept(text, reason) if new == text else Verdict(True, new, reason, "rewritten")
 
 
-_GATE = Gate("rewrite", {"need_rewrite": "boolean", "rewritten": "string", "reason": "string"}, _read, takes_words=True)
+rewrite = Gate(
+    "rewrite", {"need_rewrite": "boolean", "rewritten": "string", "reason": "string"}, _read, takes_words=True
+)
+"""Keeps a memory as it is, or rewords it; none is ever dropped."""

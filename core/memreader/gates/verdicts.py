@@ -61,29 +61,42 @@ class Gate:
     takes_words: bool = False
     """Whether words of the answer go into memories; then nothing of it may be a guess."""
 
+    def __call__(
+        self,
+        memories: Sequence[str],
+        *,
+        evidence: str,
+        language: str,
+        prompts: Prompts,
+        language_name: str | None = None,
+        instructions: str = "",
+    ) -> Plan[list[Verdict]]:
+        """Return one verdict per memory, in order; many memories are asked about in several prompts of one batch.
 
-def judge(
-    gate: Gate,
-    memories: Sequence[str],
-    *,
-    evidence: str,
-    language: str,
-    prompts: Prompts,
-    language_name: str | None,
-    instructions: str,
-) -> Plan[list[Verdict]]:
-    """Return one verdict per memory, in order; many memories are asked about in several prompts of one batch."""
-    if not evidence.strip():
-        return [unjudged(memory, "there is no text to compare it with") for memory in memories]
-    groups = [memories[start : start + MAX_PER_PROMPT] for start in range(0, len(memories), MAX_PER_PROMPT)]
-    named = {} if language_name is None else {"language": language_name}
-    asked = []
-    for group in groups:
-        values = {"conversation": evidence, "memories": _numbered(group), "instructions": instructions, **named}
-        message = {"role": "user", "content": prompts.render(gate.task, language, **values)}
-        asked.append(Prompt((message,), schema=_schema(gate, len(group)), task="general"))
-    answers = yield from ask(asked)
-    return [verdict for group, answer in zip(groups, answers, strict=True) for verdict in _read(gate, group, answer)]
+        Where the model says nothing about a memory, or nothing that can be used (no answer, no JSON, another type), it
+        is kept as it is, with the status "no verdict".
+
+        Args:
+            memories: Texts of memories; with none, nothing is asked.
+            evidence: What they were read from, as a passage is shown; with none, nothing is asked.
+            language: Of the memories, ISO 639-1.
+            prompts: Where the prompt of `task` is taken from.
+            language_name: What the prompt calls the language; None for its English name.
+            instructions: Further rules.
+        """
+        if not evidence.strip():
+            return [unjudged(memory, "there is no text to compare it with") for memory in memories]
+        groups = [memories[start : start + MAX_PER_PROMPT] for start in range(0, len(memories), MAX_PER_PROMPT)]
+        named = {} if language_name is None else {"language": language_name}
+        asked = []
+        for group in groups:
+            values = {"conversation": evidence, "memories": _numbered(group), "instructions": instructions, **named}
+            message = {"role": "user", "content": prompts.render(self.task, language, **values)}
+            asked.append(Prompt((message,), schema=_schema(self, len(group)), task="general"))
+        answers = yield from ask(asked)
+        return [
+            verdict for group, answer in zip(groups, answers, strict=True) for verdict in _read(self, group, answer)
+        ]
 
 
 def _numbered(memories: Sequence[str]) -> str:
