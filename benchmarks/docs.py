@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.retrievers import peers
+from benchmarks.recall_scores import words_only
 from benchmarks.table import NOT_INSTALLED, show
 
 FOLDER = Path(__file__).parent / "data" / "docs"
@@ -174,11 +175,11 @@ def our_search(memory: Any, **options: Any) -> Search:
 
 def measure_ours(embedder: Any) -> tuple[dict[str, Scores], list[Labelled], Corpus]:
     """Add all files to one memory and return what it finds: fused, by words alone, by vectors alone."""
-    from memreader import Memory, RecallOptions
+    from memreader import Memory, RecallOptions, Weights
 
     weights = {
-        LEXICAL: RecallOptions(dense_weight=0.0, dense_weight_cjk=0.0, dense_weight_unknown=0.0),
-        DENSE: RecallOptions(lexical_weight=0.0, document_lexical=0.0, utterance_lexical=0.0),
+        LEXICAL: words_only(),
+        DENSE: RecallOptions(plain=Weights(lexical_weight=0.0), document_lexical=0.0, utterance_lexical=0.0),
     }
     with Memory.in_memory(embedder=embedder) as memory:
         memory.add(files(), user_id=USER)

@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,7 @@ def ours(sample: Sample, embedder: Any, **options: Any) -> Iterator[Search]:
 
 def bm25_alone(sample: Sample, embedder: Any) -> Iterator[Search]:
     """Give our search with the vectors' weight at zero: the floor that the fusion must not fall below."""
-    return ours(sample, embedder, recall_options=words_only())
+    return ours(sample, embedder, recall_options=words_only(), late_interaction=False)
 
 
 def measure(
@@ -159,6 +160,7 @@ def main(arguments: argparse.Namespace) -> dict[str, Any]:
     samples = load(arguments.data)
     results: dict[str, Any] = {
         "memreader": measure(samples, ours, embedder),
+        "memreader, late_interaction=False": measure(samples, partial(ours, late_interaction=False), embedder),
         "memreader, BM25 alone (floor)": measure(samples, bm25_alone, embedder),
     }
     if not arguments.no_peers:

@@ -61,7 +61,7 @@ def words_only() -> Any:
     """Return the options under which our search takes no notice of vectors."""
     from memreader import RecallOptions
 
-    return RecallOptions(dense_weight=0.0, dense_weight_cjk=0.0, dense_weight_unknown=0.0)
+    return RecallOptions().without_vectors()
 
 
 class Remembered:
@@ -95,7 +95,7 @@ def ours(memory: Any, embedder: Any, searched: Callable[..., Search]) -> Iterato
 
     yield OURS, searched(memory)
     yield NO_FLOOR, searched(memory, threshold=0)
-    with Memory.open(memory.folder, embedder=embedder, recall_options=words_only()) as other:
+    with Memory.open(memory.folder, embedder=embedder, recall_options=words_only(), late_interaction=False) as other:
         yield LEXICAL, searched(other, threshold=0)
 
 

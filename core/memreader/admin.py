@@ -9,10 +9,11 @@ from pathlib import Path
 
 from memreader.archive import FILENAME, read_dump, write_dump
 from memreader.checks import OnConflict, check_conflict
-from memreader.errors import InputError
+from memreader.encoding import EncodeReport, encode_store
+from memreader.errors import InputError, LateInteractionOffError
 from memreader.ingest import AddReport, Ingest
 from memreader.items import TextualMemoryItem
-from memreader.ports import Embedder
+from memreader.ports import Embedder, TokenEmbedder
 from memreader.reader import MemReader
 from memreader.records import PurgeReport, Selection, Stats
 from memreader.reindexing import ReindexReport, reindex_store
@@ -32,11 +33,13 @@ class Admin:
         ingest: Ingest,
         *,
         use: Callable[[MemReader], None],
+        tokens: Callable[[], TokenEmbedder | None] = lambda: None,
     ) -> None:
         self._store = store
         self._reader = reader
         self._ingest = ingest
         self._use = use
+        self._tokens = tokens
 
     def users(self) -> list[str]:
         """Return the ids of all users that have items, messages or documents, in alphabetical order."""
@@ -70,9 +73,26 @@ class Admin:
         """
         reader = self._reader if embedder is None else self._reader._with_embedder(embedder)
         report = reindex_store(self._store, reader.embedder, progress=progress)
-        self._reader, self._ingest = reader, Ingest(self._store, reader)
         self._use(reader)
+        self._reader, self._ingest = reader, Ingest(self._store, reader, tokens=self._tokens())
         return report
+
+    def encode(self, *, progress: Progress | None = None) -> EncodeReport:
+        """Give token vectors to all items that have none, for late interaction.
+
+        Items of an older version and of an import have none, nor have the turns beside what was deleted; search works
+        all the same, and better with them. Those of another model go. After an interruption, call it again: it goes on.
+
+        Args:
+            progress: Called with ("encode", done, total).
+
+        Raises:
+            LateInteractionOffError: The memory was opened without late interaction.
+        """
+        tokens = self._tokens()
+        if tokens is None:
+            raise LateInteractionOffError
+        return encode_store(self._store, tokens, progress=progress)
 
     def dump(self, folder: str | os.PathLike[str], *, filename: str = FILENAME) -> Path:
         """Write all users' items as a JSON list to `<folder>/<filename>` and return that path."""
@@ -178,6 +198,7 @@ class Admin:
     astats = off_loop(stats)
     apurge = off_loop(purge)
     areindex = off_loop(reindex)
+    aencode = off_loop(encode)
     adump = off_loop(dump)
     aload = off_loop(load)
     aexport = off_loop(export)

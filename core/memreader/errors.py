@@ -391,6 +391,16 @@ class ReindexInterruptedError(StoreError, RuntimeError):
         )
 
 
+class LateInteractionOffError(MemReaderError, RuntimeError):
+    """Token vectors were asked for of a memory that makes none."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this memory makes no token vectors: its embedder gives none, or late interaction is switched off. "
+            "Open it with Memory.open(..., late_interaction=True)."
+        )
+
+
 class StoreClosedError(StoreError, RuntimeError):
     """The memory was used after close()."""
 

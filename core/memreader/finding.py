@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import date
+from functools import partial
 
 from memreader.embedding.batching import checked
 from memreader.filters import Filter
 from memreader.items import TextualMemoryItem
-from memreader.ports import Embedder, Reranker
+from memreader.ports import Embedder, Reranker, TokenEmbedder
 from memreader.recall import RecallOptions, query_form, query_weights, rank, read_question
+from memreader.recall.late import LateIndex
 from memreader.recall.reranking import rerank_hits
 from memreader.records import Keys
 from memreader.stores import Store
@@ -36,6 +38,8 @@ def find(
     isolate: bool,
     made_for: str,
     reranker: Reranker | None = None,
+    late: LateIndex | None = None,
+    tokens: TokenEmbedder | None = None,
 ) -> list[Hit]:
     """Return up to `top_k` hits in the store, best first; [] for a query without words, and below the floor.
 
@@ -50,6 +54,8 @@ def find(
         threshold: See `rank`.
         isolate: Only items of the scope's session.
         reranker: Orders the best hits once more; None: no.
+        late: Token vectors of the store's items.
+        tokens: Gives those of the question; None without late interaction.
         made_for: What the store was made for when the embedder was chosen; raises if it is another one now.
 
     Raises:
@@ -61,6 +67,8 @@ def find(
     vector = checked(embedder.embed_query(words)[None, :], count=1, dimension=embedder.dimension)[0]
     terms = query_weights(words)
     question = read_question(words, today=date.today())
+    model = "" if tokens is None else tokens.token_fingerprint
+    pieces = None if tokens is None or question.cjk else tokens.embed_query_tokens(words)
     tries = TRIES
     while True:
         tries -= 1
@@ -85,6 +93,7 @@ def find(
             options=options,
             fetch=fetched,
             terms=len(terms),
+            late=None if late is None or pieces is None else partial(late.scores, scope.user_id, model, pieces),
         )
         if fetched.complete or not tries:
             return hits if reranker is None else rerank_hits(words, hits, reranker, keep=top_k)

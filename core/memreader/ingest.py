@@ -8,20 +8,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memreader.checks import OnConflict
+from memreader.contexts import Encoded, encode
 from memreader.embedding import embed_texts
 from memreader.errors import InvalidVectorsError, ItemNotFoundError
 from memreader.identity import content_digest, digest, file_name, item_id
 from memreader.items import TextualMemoryItem
 from memreader.options import Unit
 from memreader.patching import Patch, patched
-from memreader.ports import Usage
+from memreader.ports import TokenEmbedder, Usage
 from memreader.reader import MemReader
 from memreader.reading import InputReading, Labels, Tools, make_items, read_input
 from memreader.recall import item_record
 from memreader.recall.lexical import is_mostly_cjk
 from memreader.reindexing import facts_of
 from memreader.stores import Batch, DocumentRecord, ItemRecord, MessageRecord, Store
-from memreader.types import Document, Dropped, Failure, Input, Progress
+from memreader.types import Document, Dropped, Failure, Input, Message, Progress
 
 logger = logging.getLogger(__name__)
 
@@ -61,9 +62,10 @@ class AddReport:
 class Ingest:
     """Adds inputs to a store through a reader."""
 
-    def __init__(self, store: Store, reader: MemReader) -> None:
+    def __init__(self, store: Store, reader: MemReader, *, tokens: TokenEmbedder | None = None) -> None:
         self._store = store
         self._reader = reader
+        self._tokens = tokens
         self._hinted = False
         self._embedder = facts_of(reader.embedder).embedder
 
@@ -113,15 +115,19 @@ class Ingest:
             if old is None:
                 raise ItemNotFoundError(item_id=item_id)
             new = patched(old, patch)
-            vector = None
+            vector = tokens = None
+            encoded = Encoded([])
             if new.memory != old.memory:
                 embedded = embed_texts(self._reader.embedder, [new.memory])
                 for error in embedded.failures.values():
                     problem = f"the new words can't be embedded ({error}); the item stays as it was"
                     raise InvalidVectorsError(problem) from error
                 vector = embedded.vectors[0]
-            record = item_record(new, vector, base_version=old.metadata.version)
-            written = self._store.write(Batch(user_id, items=(record,), embedder=self._embedder))
+                encoded = self._encoded([new], user_id)
+                tokens = encoded.own[0]
+            record = item_record(new, vector, base_version=old.metadata.version, tokens=tokens)
+            batch = Batch(user_id, items=(record,), embedder=self._embedder)
+            written = self._store.write(self._with_tokens(batch, encoded))
             if not written.conflicts:
                 return new if written.added else old
             # Somebody else changed it meanwhile: the patch is made of what it is now.
@@ -163,12 +169,14 @@ class Ingest:
                 place, error = next(iter(embedded.failures.items()))
                 problem = f"the item {items[place].id!r} can't be embedded ({error}); nothing was loaded"
                 raise InvalidVectorsError(problem) from error
+            encoded = self._encoded(items, user_id)
             records = tuple(
-                item_record(item, vector, replaces=on_conflict == "replace")
-                for item, vector in zip(items, embedded.vectors, strict=True)
+                item_record(item, vector, replaces=on_conflict == "replace", tokens=tokens)
+                for item, vector, tokens in zip(items, embedded.vectors, encoded.own, strict=True)
             )
             refuse = on_conflict == "error"
-            batches.append(Batch(user_id, items=records, refuse_known=refuse, embedder=self._embedder))
+            batch = Batch(user_id, items=records, refuse_known=refuse, embedder=self._embedder)
+            batches.append(self._with_tokens(batch, encoded))
         for written in self._store.write_all(batches):
             report.added.extend(written.added)
             report.existing.extend(written.existing)
@@ -194,9 +202,10 @@ class Ingest:
 
         reading = read_input(entry, tools, session_id=labels.session_id, at=at, unread=unread, seen=seen)
         flags.update(reading.flags)
-        records = self._records(reading, labels, tools, report, progress)
+        records, encoded = self._records(reading, labels, tools, report, progress)
         known = [*(key for key, _ in reading.messages if key not in reading.fresh), *reading.known]
-        written = self._store.write(replace(_batch(reading, records, labels, tools), embedder=self._embedder))
+        batch = _batch(reading, records, labels, tools)
+        written = self._store.write(self._with_tokens(replace(batch, embedder=self._embedder), encoded))
         report.added.extend(written.added)
         report.existing.extend(written.existing)
         report.existing.extend(self._store.items_of(user_id, known, agent_id=labels.agent_id))
@@ -208,8 +217,11 @@ class Ingest:
 
     def _records(
         self, reading: InputReading, labels: Labels, tools: Tools, report: AddReport, progress: Progress | None
-    ) -> list[ItemRecord]:
-        """Return the items of a reading with vectors and terms; one that can't be embedded is a failure instead."""
+    ) -> tuple[list[ItemRecord], Encoded]:
+        """Return the items of a reading with all that finding them needs, and their token vectors.
+
+        One that can't be embedded is a failure instead.
+        """
         made = [
             (item, candidate.source_keys, False) for item, candidate in make_items(reading, labels, tools.reading_key)
         ]
@@ -226,14 +238,47 @@ class Ingest:
 
         embedded = embed_texts(self._reader.embedder, texts, progress=step)
         report.failures.extend(embedded.as_failures([item.id for item, _, _ in made]))
+        encoded = self._encoded(
+            [item for item, _, _ in made],
+            labels.user_id or "",
+            keys=[keys for _, keys, _ in made],
+            said=[(key, message) for key, message in reading.messages if key in reading.fresh],
+            progress=progress,
+        )
         records: list[ItemRecord] = []
         for place, (item, source_keys, replaces) in enumerate(made):
             if place in embedded.failures:
                 # Not read to the end: the next add tries these sources again.
                 reading.fresh.difference_update(source_keys)
                 continue
-            records.append(item_record(item, embedded.vectors[place], source_keys, replaces=replaces))
-        return records
+            vector, tokens = embedded.vectors[place], encoded.own[place]
+            records.append(item_record(item, vector, source_keys, replaces=replaces, tokens=tokens))
+        return records, encoded
+
+    def _encoded(
+        self,
+        items: Sequence[TextualMemoryItem],
+        user_id: str,
+        *,
+        keys: Sequence[tuple[str, ...]] = (),
+        said: Sequence[tuple[str, Message]] = (),
+        progress: Progress | None = None,
+    ) -> Encoded:
+        if self._tokens is None or not items:
+            return Encoded([None] * len(items))
+        done = 0
+
+        def step(count: int) -> None:
+            nonlocal done
+            done += count
+            if progress is not None:
+                progress("encode", min(done, len(items)), len(items))
+
+        return encode(items, self._tokens, self._store, user_id, keys=keys, said=said, progress=step)
+
+    def _with_tokens(self, batch: Batch, encoded: Encoded) -> Batch:
+        model = None if self._tokens is None else self._tokens.token_fingerprint
+        return replace(batch, tokens=encoded.others, heard=encoded.heard, token_model=model)
 
     def _hint(self, texts: list[str]) -> None:
         """Say once that the embedded model hardly knows Chinese, where that matters."""

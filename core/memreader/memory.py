@@ -18,7 +18,7 @@ from memreader.admin import Admin
 from memreader.archive import FILENAME, write_dump
 from memreader.checks import OnConflict, check_page, check_size, id_list
 from memreader.distill import ModelSettings
-from memreader.embedding import MiniLMEmbedder
+from memreader.embedding import MiniLMEmbedder, token_embedder
 from memreader.errors import StoreClosedError
 from memreader.filters import parse_filter
 from memreader.finding import find, said_around
@@ -34,6 +34,7 @@ from memreader.ports import Embedder, GraphStore, Reranker, Tokenizer
 from memreader.reader import DataType, MemReader, Mode
 from memreader.reading import Labels, info_of, tag_list
 from memreader.recall import RecallOptions, check_search, render_context
+from memreader.recall.late import LateIndex
 from memreader.records import Deleted, DeleteReport, Selection, Version
 from memreader.refining import BackgroundRefining, RefineReport, Refining, with_refined
 from memreader.reindexing import describe_store, facts_of, reindex_store
@@ -63,12 +64,15 @@ class Memory:
         *,
         max_input_mb: float = 100,
         reranker: Reranker | None = None,
+        late_interaction: bool | None = None,
     ) -> None:
         if not max_input_mb > 0:
             raise ValueError(f"max_input_mb must be above 0, got {max_input_mb}")
         self._store = store
         self._options = options
         self._reranker = reranker
+        self._late_interaction = late_interaction
+        self._late = LateIndex(store)
         self._max_input_mb = max_input_mb
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._closed = False
@@ -78,8 +82,9 @@ class Memory:
 
     def _use(self, reader: MemReader) -> None:
         self._reader = reader
-        self._ingest = Ingest(self._store, reader)
-        self._refining = Refining(self._store, reader)
+        self._tokens = token_embedder(reader.embedder, self._late_interaction)
+        self._ingest = Ingest(self._store, reader, tokens=self._tokens)
+        self._refining = Refining(self._store, reader, tokens=self._tokens)
         self._embedder = self._store.facts.embedder
 
     @classmethod
@@ -97,6 +102,7 @@ class Memory:
         max_input_mb: float = 100,
         reranker: Reranker | None = None,
         reindex: bool = False,
+        late_interaction: bool | None = None,
         progress: Progress | None = None,
         **models: Unpack[ModelSettings],
     ) -> Memory:
@@ -120,6 +126,9 @@ class Memory:
                 yours, for example. None: no.
             reindex: Give a folder that was made with another embedder new vectors, which can take long; see
                 `admin.reindex`.
+            late_interaction: Whether search compares word by word, too: more is found (see README, Measured), a turn
+                takes about four times as long to add and 3.4 kB more. None: if the embedder can, which the embedded one
+                does; True: by the embedded model beside another embedder.
             progress: Of that, called with (stage, done, total).
             models: `llm`, which reads in mode "fine" and makes that the default; `general_llm`, `preference_llm`,
                 `image_llm`, `document_llm`, `prompts`, `instructions`, `model_options`: see `MemReader`.
@@ -140,7 +149,14 @@ class Memory:
             describe_store(store, progress=progress)
             if store.facts != facts_of(reader.embedder):
                 reindex_store(store, reader.embedder, progress=progress)
-            memory = cls(store, reader, recall_options or RecallOptions(), max_input_mb=max_input_mb, reranker=reranker)
+            memory = cls(
+                store,
+                reader,
+                recall_options or RecallOptions(),
+                max_input_mb=max_input_mb,
+                reranker=reranker,
+                late_interaction=late_interaction,
+            )
             undo.pop_all()
         return memory
 
@@ -169,7 +185,7 @@ class Memory:
     def admin(self) -> Admin:
         """The verbs for the whole store: dump, load, export, import_, reindex, stats, purge, users."""
         self._check_open()
-        return Admin(self._store, self._reader, self._ingest, use=self._use)
+        return Admin(self._store, self._reader, self._ingest, use=self._use, tokens=lambda: self._tokens)
 
     @property
     def graph(self) -> GraphStore:
@@ -398,6 +414,8 @@ class Memory:
             isolate=recall == "session",
             made_for=self._embedder,
             reranker=self._reranker,
+            late=self._late,
+            tokens=self._tokens,
         )
 
     def context(

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from memreader.items import TextualMemoryItem
 from memreader.records import Batch, Changes, Entity, Keys, RawItem, Relation, Selection, Version, Written
-from memreader.types import Message
+from memreader.types import Framed, Message, TokenVectors
 from memreader.types import Vectors as Vectors
 
 
@@ -122,6 +122,24 @@ class Reranker(Protocol):
 
         An empty `texts` gives an empty sequence. Raises whatever went wrong.
         """
+        ...
+
+
+@runtime_checkable
+class TokenEmbedder(Protocol):
+    """Gives a vector for every word piece of a text, in its context, for late interaction."""
+
+    @property
+    def token_fingerprint(self) -> str:
+        """Equal for two of them exactly if they give the same vectors."""
+        ...
+
+    def embed_tokens(self, texts: Sequence[Framed]) -> list[TokenVectors]:
+        """Return the vectors of each text's own pieces, in order; what stands around it is only read."""
+        ...
+
+    def embed_query_tokens(self, text: str) -> TokenVectors:
+        """Return the vectors of a question's pieces, in the space of `embed_tokens`."""
         ...
 
 

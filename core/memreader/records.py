@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from memreader.filters import Filter
 from memreader.items import TextualMemoryItem
-from memreader.types import Document, Message, Vectors
+from memreader.types import Document, Message, TokenVectors, Vectors
 
 Keys: TypeAlias = npt.NDArray[np.int64]
 """A store's own numbers of items, int64; an item keeps its number for life, and a number is never used again."""
@@ -55,6 +55,8 @@ class ItemRecord:
     """Head, relation, tail, as the item states them."""
     traits: bytes = b""
     """What else recall looks at, packed (`traits.Traits`); empty for nothing. The store places an item of a chat."""
+    tokens: TokenVectors | None = None
+    """Vectors of its word pieces, for late interaction."""
     base_version: int | None = None
     """Replace only this version of the item; if it has another, or is gone, the record is left in `conflicts`."""
 
@@ -100,6 +102,13 @@ class Batch:
     """Raw items that the batch was made from: id -> version. Where one has another version now, is gone or has been
     refined by somebody else, nothing is written and their ids are the `conflicts`. Each is linked (`evolve_to`) to the
     items of the batch that name it in `evolve_from`."""
+    tokens: tuple[tuple[str, str, TokenVectors], ...] = ()
+    """Ids of items that stand in another context now, their words, and the vectors of their pieces in it."""
+    token_model: str | None = None
+    """Fingerprint of what the token vectors are of; where those of another model are kept, these are not."""
+    heard: tuple[tuple[str, str], ...] = ()
+    """Source key and words of messages that the token vectors were made with. Where one is said no longer, the batch is
+    written without token vectors."""
     shown: tuple[tuple[str, int, str], ...] = ()
     """Source key, offset and words of what else the batch was made from. Where these words stand there no longer,
     nothing is written either: what is deleted must not come back."""

@@ -16,6 +16,27 @@ if TYPE_CHECKING:
 Vectors: TypeAlias = npt.NDArray[np.float32]
 """float32, shape (n, d)."""
 
+
+@dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """The word pieces of a text and a vector of each, in its context."""
+
+    pieces: npt.NDArray[np.uint16]
+    """Ids of the pieces, shape (n,)."""
+    vectors: npt.NDArray[np.int8]
+    """Shape (n, d): unit vectors times 127, rounded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """A text and what stands around it, by which it is understood."""
+
+    text: str
+    before: tuple[str, ...] = ()
+    """What was said before it, oldest first."""
+    after: str = ""
+
+
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with a stage ("read", "embed", "reindex", ...), how much of it is done, and of how much."""
 

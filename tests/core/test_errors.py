@@ -16,6 +16,7 @@ from memreader.errors import (
     InputError,
     ItemExistsError,
     ItemNotFoundError,
+    LateInteractionOffError,
     LooksLikePathError,
     MemReaderError,
     MissingExtraError,
@@ -65,6 +66,7 @@ EXAMPLES: list[tuple[MemReaderError, type[Exception], dict[str, object], str]] =
         "on_conflict='replace'",
     ),
     (ReindexInterruptedError(), RuntimeError, {}, "start again"),
+    (LateInteractionOffError(), RuntimeError, {}, "late_interaction=True"),
 ]
 
 

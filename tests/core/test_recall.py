@@ -161,7 +161,7 @@ def found_first(embedder: Any, options: RecallOptions, *, within: int) -> set[in
 @pytest.mark.parametrize("within", [1, 3])
 def test_words_and_vectors_together_find_no_less_than_words_alone(minilm: MiniLMEmbedder, within: int) -> None:
     together = found_first(minilm, RecallOptions(), within=within)
-    words = found_first(minilm, RecallOptions(dense_weight=0), within=within)
+    words = found_first(minilm, RecallOptions().without_vectors(), within=within)
     assert len(together) >= len(words)
     assert len(together) >= 9
 

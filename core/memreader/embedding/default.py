@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from memreader.embedding.batching import even_cuts, normalised
+from memreader.embedding.tokens import OWN, embed_tokens, pieces_of, with_ends
 from memreader.errors import MemReaderError
 from memreader.forksafe import Guard
-from memreader.ports import Vectors
+from memreader.ports import Embedder, TokenEmbedder, Vectors
+from memreader.types import Framed, TokenVectors
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 DIMENSION = 384
@@ -54,6 +60,7 @@ class MiniLMEmbedder:
         self._guard = Guard()
         self._loaded: tuple[Any, Any] | None = None
         self._fingerprint: str | None = None
+        self._asked: tuple[str, Vectors] | None = None
         self._running: list[int] = []
         """For each call that uses the model, the id of its process."""
 
@@ -102,11 +109,15 @@ class MiniLMEmbedder:
         """
         if not texts:
             return np.zeros((0, DIMENSION), np.float32)
+        return self._using(lambda tokenizer, session: self._embed(tokenizer, session, texts))
+
+    def _using(self, work: Callable[[Any, Any], T]) -> T:
+        """Return what `work` does with tokenizer and session, which a fork waits for meanwhile."""
         tokenizer, session = self._load()
         process, running = os.getpid(), self._running
         running.append(process)
         try:
-            return self._embed(tokenizer, session, texts)
+            return work(tokenizer, session)
         finally:
             running.remove(process)
 
@@ -126,11 +137,7 @@ class MiniLMEmbedder:
         def work(batch: list[int]) -> None:
             pooled[batch] = _run(session, [segments[i] for i in batch])
 
-        if len(batches) == 1:
-            work(batches[0])
-        else:
-            with ThreadPoolExecutor(min(len(batches), _cores())) as pool:
-                list(pool.map(work, batches))
+        _spread(work, batches)
         if len(segments) == len(texts):
             return pooled
         out = np.zeros((len(texts), DIMENSION), np.float32)
@@ -139,8 +146,52 @@ class MiniLMEmbedder:
 
     def embed_query(self, text: str) -> Vectors:
         """Return the unit vector of a question, shape (384,)."""
-        vector: Vectors = self.embed([text])[0]
-        return vector
+        hidden = self._last_layer(text)
+        if hidden is None:
+            vector: Vectors = self.embed([text])[0]
+            return vector
+        pooled: Vectors = normalised(hidden.sum(axis=0, keepdims=True))[0]
+        return pooled
+
+    def _last_layer(self, text: str) -> Vectors | None:
+        """Return the last layer for a text, None for one too long to be a question's.
+
+        The last is remembered: a search asks twice, for the vector of the whole and for those of the pieces.
+        """
+        asked = self._asked
+        if asked is not None and asked[0] == text:
+            return asked[1]
+
+        def work(tokenizer: Any, session: Any) -> Vectors | None:
+            ids = tokenizer.encode(text, add_special_tokens=False).ids
+            if len(ids) > OWN:
+                return None
+            hidden: Vectors = _hidden(session, [with_ends(tokenizer, ids)])[0]
+            return hidden
+
+        hidden = self._using(work)
+        self._asked = None if hidden is None else (text, hidden)
+        return hidden
+
+    @property
+    def token_fingerprint(self) -> str:
+        """Name of the recipe and the start of the model file's sha256."""
+        return f"minilm-tokens-96:{self.fingerprint.rpartition(':')[2]}"
+
+    def embed_tokens(self, texts: Sequence[Framed]) -> list[TokenVectors]:
+        """Return the vectors of each text's own word pieces, at most 170; see `embedding.tokens`."""
+
+        def work(tokenizer: Any, session: Any) -> list[TokenVectors]:
+            return embed_tokens(tokenizer, partial(_hidden, session), texts, spread=_spread, cores=_cores())
+
+        return self._using(work)
+
+    def embed_query_tokens(self, text: str) -> TokenVectors:
+        """Return the vectors of a question's word pieces, at most 170."""
+        hidden = self._last_layer(text)
+        if hidden is None:
+            return self.embed_tokens([Framed(text)])[0]
+        return self._using(lambda tokenizer, _: pieces_of(tokenizer, text, hidden))
 
     def _file(self) -> Path:
         if self.model_path is not None:
@@ -194,8 +245,42 @@ class MiniLMEmbedder:
         return bool(self._running) and self._running[0] != os.getpid()
 
 
+def token_embedder(embedder: Embedder, wanted: bool | None) -> TokenEmbedder | None:
+    """Return what gives token vectors beside an embedder; None for nothing.
+
+    Args:
+        embedder: Gives them itself if it can.
+        wanted: None: only then; True: else the embedded model does; False: nothing does.
+    """
+    if wanted is False:
+        return None
+    if isinstance(embedder, TokenEmbedder):
+        return embedder
+    return MiniLMEmbedder() if wanted else None
+
+
+def _spread(work: Callable[[S], None], parts: Sequence[S]) -> None:
+    """Do the work for each part, in as many threads as there are cores."""
+    if len(parts) < 2:
+        for part in parts:
+            work(part)
+        return
+    with ThreadPoolExecutor(min(len(parts), _cores())) as pool:
+        list(pool.map(work, parts))
+
+
 def _run(session: Any, segments: list[list[int]]) -> Vectors:
     """Return mean-pooled unit vectors of id lists, shape (len(segments), 384)."""
+    hidden = _hidden(session, segments)
+    mask = np.zeros(hidden.shape[:2], np.float32)
+    for row, segment in enumerate(segments):
+        mask[row, : len(segment)] = 1
+    total: Vectors = np.einsum("nld,nl->nd", hidden, mask, optimize=True)
+    return normalised(total)
+
+
+def _hidden(session: Any, segments: list[list[int]]) -> Vectors:
+    """Return the last layer for id lists, shape (len(segments), longest, 384)."""
     width = max(map(len, segments))
     ids = np.zeros((len(segments), width), np.int64)
     mask = np.zeros_like(ids)
@@ -203,9 +288,8 @@ def _run(session: Any, segments: list[list[int]]) -> Vectors:
         ids[row, : len(segment)] = segment
         mask[row, : len(segment)] = 1
     feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-    hidden = session.run(["last_hidden_state"], feed)[0]
-    total: Vectors = np.einsum("nld,nl->nd", hidden, mask.astype(np.float32), optimize=True)
-    return normalised(total)
+    hidden: Vectors = session.run(["last_hidden_state"], feed)[0]
+    return hidden
 
 
 def _sha256(path: Path) -> str:

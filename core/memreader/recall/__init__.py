@@ -2,7 +2,7 @@
 
 from memreader.recall.context import render_context
 from memreader.recall.lexical import LEXICON, query_weights, term_counts
-from memreader.recall.options import RecallOptions
+from memreader.recall.options import RecallOptions, Weights
 from memreader.recall.question import Question, read_question
 from memreader.recall.records import item_record
 from memreader.recall.search import check_search, query_form, rank
@@ -11,6 +11,7 @@ __all__ = [
     "LEXICON",
     "Question",
     "RecallOptions",
+    "Weights",
     "check_search",
     "item_record",
     "query_form",

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from memreader.recall.options import RecallOptions
+from memreader.recall.options import Weights
 from memreader.recall.question import Question
 from memreader.stores.around import Around
 from memreader.traits import (
@@ -23,6 +23,7 @@ from memreader.traits import (
     QUESTION_END,
     REACTION,
     SHORT,
+    STATEMENT,
     TIME,
 )
 
@@ -58,7 +59,7 @@ def asked_before(lexical: Floats, around: Around, share: float) -> Floats:
     return lexical + share * at(lexical * asked, around.before)
 
 
-def structure(comb: Floats, group: Floats, around: Around, question: Question, options: RecallOptions) -> Parts:
+def structure(comb: Floats, group: Floats, around: Around, question: Question, weights: Weights) -> Parts:
     """Return the contributions of the neighbours and of the session or section.
 
     Args:
@@ -66,48 +67,70 @@ def structure(comb: Floats, group: Floats, around: Around, question: Question, o
         group: BM25 of each candidate's group, in [0, 1].
         around: Of the candidates.
         question: What is asked for.
-        options: Weights.
+        weights: Of each.
     """
     several, guess = float(question.list), float(question.infer)
     before = around.before
     second = np.where(before >= 0, before[before], -1) if len(before) else before
-    near = options.after * at(comb, around.after) + options.second_before * at(comb, second)
-    near += options.before * (1 - several) * at(comb, before)
-    weight = options.group - options.group_list * several - options.group_infer * guess
-    return {"neighbours": near, "group": weight * group}
+    near = weights.after * at(comb, around.after) + weights.second_before * at(comb, second)
+    near += weights.before * (1 - several) * at(comb, before)
+    if weights.asked:
+        near += weights.asked * at(comb * has(around, HAS_QUESTION), before)
+    weight = weights.group - weights.group_list * several - weights.group_infer * guess
+    together = weight * group
+    if weights.group_best and not question.list:
+        together = together + weights.group_best * best_of_groups(comb, around)
+    return {"neighbours": near, "group": together}
 
 
-def circumstances(around: Around, question: Question, options: RecallOptions) -> Parts:
+def best_of_groups(comb: Floats, around: Around, count: int = 3) -> Floats:
+    """Return for each candidate the mean of the best values in its group, at most `count`; 0 for those without one."""
+    rows = np.flatnonzero((around.groups >= 0) & (around.marks & STATEMENT == 0))
+    if not len(rows):
+        return np.zeros(len(comb))
+    order = rows[np.lexsort((-comb[rows], around.groups[rows]))]
+    groups = around.groups[order]
+    starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
+    rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    top = rank < count
+    size = len(around.group_words)
+    total = np.bincount(groups[top], comb[order[top]], size)
+    mean = total / np.maximum(np.bincount(groups[top], minlength=size), 1)
+    spread_out: Floats = np.where(around.groups >= 0, mean[around.groups], 0.0)
+    return spread_out
+
+
+def circumstances(around: Around, question: Question, weights: Weights, *, many: int) -> Parts:
     """Return the contributions of who said it, of when, and of how it is said.
 
     How it is said tells likely answers from unlikely ones among many; among a few it would drown what they say, so it
-    counts in proportion to the logarithm of their number, and in full from `options.floor_size`.
+    counts in proportion to the logarithm of their number, and in full from `many`.
     """
     parts: Parts = {}
-    many = min(math.log(max(len(around.marks), 1)) / math.log(options.floor_size), 1.0)
+    full = min(math.log(max(len(around.marks), 1)) / math.log(many), 1.0)
     speaker = question.speaker_of(around.names)
     if speaker is not None:
-        weight = options.speaker + options.speaker_infer * question.infer
+        weight = weights.speaker + weights.speaker_infer * question.infer
         parts["speaker"] = weight * (around.speakers == speaker)
     if question.dates:
-        parts["date"] = options.date * question.date_scores(around.days.astype(np.int64))
-    parts["manner"] = many * (
-        options.time * has(around, TIME)
-        + options.capital * has(around, CAPITAL)
-        + options.length * _length(around)
-        - options.question_end * has(around, QUESTION_END)
-        - options.short * has(around, SHORT)
-        - options.reaction * has(around, REACTION)
+        parts["date"] = weights.date * question.date_scores(around.days.astype(np.int64))
+    parts["manner"] = full * (
+        weights.time * has(around, TIME)
+        + weights.capital * has(around, CAPITAL)
+        + weights.length * _length(around)
+        - weights.question_end * has(around, QUESTION_END)
+        - weights.short * has(around, SHORT)
+        - weights.reaction * has(around, REACTION)
     )
     asked = (
-        (question.when, options.when, TIME),
-        (question.how_many, options.how_many, NUMBER),
-        (question.who, options.who, CAPITAL),
-        (question.where, options.where, CAPITAL),
+        (question.when, weights.when, TIME),
+        (question.how_many, weights.how_many, NUMBER),
+        (question.who, weights.who, CAPITAL),
+        (question.where, weights.where, CAPITAL),
     )
     if any(wanted for wanted, _, _ in asked):
         fitting = (weight * has(around, mark) for wanted, weight, mark in asked if wanted)
-        parts["asked"] = many * sum(fitting, np.zeros(len(around.marks)))
+        parts["asked"] = full * sum(fitting, np.zeros(len(around.marks)))
     return parts
 
 

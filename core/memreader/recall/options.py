@@ -2,53 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
-class RecallOptions:
-    """Weights of the fusion and of the relevance floor.
+class Weights:
+    """Weights of a question's evidence about turns.
 
-    L is BM25 divided by its highest value, P the cosine, z(x) = (x - mean) / standard deviation / 5 over the
-    candidates, c = comb_lexical L + comb_spread z(L) + comb_dense w z(P), w the weight of the vectors. A question's
-    score is
+    L is BM25 divided by its highest value, P the cosine, M the late interaction, z(x) = (x - mean) / standard deviation
+    / 5 over the candidates, c = comb_lexical L + comb_spread z(L) + comb_dense w z(P) + comb_late z(M), w the weight of
+    the vectors. The score is
 
-        lexical_weight L + w z(P)
-        + after c[next] + second_before c[the one before the last] + before c[last], in the same session or section
-        + group (BM25 of the whole session or section) + speaker + date + how it is said.
+        lexical_weight L + w z(P) + late_weight z(M)
+        + after c[next] + second_before c[the one before the last] + before c[last], in the same session
+        + asked c[last] if that asks + group (BM25 of the whole session) + group_best (mean of its three best c)
+        + speaker + date + how it is said.
     """
 
     lexical_weight: float = 0.75
     dense_weight: float = 0.6
     """w of a query in words."""
-    dense_weight_cjk: float = 0.8
-    """w of a mostly Chinese, Japanese or Korean query, for an embedder that knows these languages."""
-    dense_weight_unknown: float = 0.1
-    """w of such a query for an embedder that hardly does (`english_only`)."""
-    utterance_lexical: float = 0.3
-    """L of a query that is something said, no question; what stands around a memory doesn't count for it."""
-    utterance_dense: float = 1.0
-    """z(P) of such a query, in English; in other languages in proportion to w."""
-
-    document_lexical: float = 0.5
-    document_dense: float = 0.8
-    """Of pieces of documents, in place of the first two; what stands around them tells nothing: on 109 questions about
-    31 documents each feature of turns loses hits (`python -m benchmarks docs`)."""
-
+    late_weight: float = 0.0
     question_before: float = 0.6
     """Share of the BM25 of a turn that asks, which the answer after it gets."""
     comb_lexical: float = 0.5
     comb_spread: float = 0.5
     comb_dense: float = 0.8
+    comb_late: float = 0.0
     after: float = 0.10
     before: float = 0.05
     """Not for a question that asks for several things."""
     second_before: float = 0.15
+    asked: float = 0.0
+    """Of what the question before a turn has."""
     group: float = 0.50
     group_list: float = 0.20
     """Less for a question that asks for several things: they are told in several sessions."""
     group_infer: float = 0.40
     """Less for one that asks for a guess."""
+
+    group_best: float = 0.0
+    """Of the three best of the session, together; not for a question that asks for several things."""
 
     speaker: float = 0.40
     """Said by the one person that the question names."""
@@ -68,6 +62,65 @@ class RecallOptions:
     who: float = 0.25
     where: float = 0.30
 
+
+LATE = Weights(
+    lexical_weight=0.1,
+    late_weight=0.7,
+    dense_weight=0.0,
+    question_before=0.0,
+    comb_lexical=0.5,
+    comb_spread=0.0,
+    comb_dense=0.0,
+    comb_late=0.8,
+    after=0.10,
+    before=0.10,
+    second_before=0.15,
+    asked=0.20,
+    group=0.40,
+    group_list=0.15,
+    group_infer=0.35,
+    group_best=0.15,
+    speaker=0.35,
+    speaker_infer=0.30,
+    date=0.80,
+    question_end=0.05,
+    short=0.10,
+    reaction=0.05,
+    time=0.05,
+    capital=0.05,
+    length=0.0,
+    when=0.30,
+    how_many=0.10,
+    who=0.20,
+    where=0.20,
+)
+"""With late interaction: it knows a turn's context, so what stands around it counts less."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecallOptions:
+    """Weights of the fusion, by what a query is and what it is about, and of the relevance floor."""
+
+    plain: Weights = Weights()
+    """Without late interaction."""
+    late: Weights = LATE
+    dense_weight_cjk: float = 0.8
+    """w of a mostly Chinese, Japanese or Korean query, for an embedder that knows these languages."""
+    dense_weight_unknown: float = 0.1
+    """w of such a query for an embedder that hardly does (`english_only`)."""
+    utterance_lexical: float = 0.3
+    """L of a query that is something said, no question; what stands around a memory doesn't count for it."""
+    utterance_dense: float = 1.0
+    """z(P) of such a query, in English; in other languages in proportion to w."""
+
+    utterance_late: float = 0.5
+    """z(M) of such a query."""
+
+    document_lexical: float = 0.5
+    document_dense: float = 0.8
+    """Of pieces of documents, in place of the first two; what stands around them tells nothing: on 109 questions about
+    31 documents each feature of turns loses hits (`python -m benchmarks docs`)."""
+
     floor_one: float = 0.08
     """Relevance below which a query to a single memory finds nothing; relevance is in [0, 1], see `recall.floor`."""
     floor_many: float = 0.21
@@ -77,3 +130,15 @@ class RecallOptions:
     """The same for a query of which only the words count."""
     relevance_similarity_weight: float = 0.7
     """Share of the similarity in a memory's relevance; the rest is its coverage of the query's terms."""
+
+    def without_vectors(self) -> RecallOptions:
+        """Return options by which only words, and what stands around a memory, decide the order."""
+        return replace(
+            self,
+            plain=replace(self.plain, dense_weight=0.0),
+            late=replace(self.late, dense_weight=0.0, late_weight=0.0, comb_late=0.0),
+            dense_weight_cjk=0.0,
+            dense_weight_unknown=0.0,
+            utterance_late=0.0,
+            document_dense=0.0,
+        )

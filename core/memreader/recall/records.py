@@ -7,6 +7,7 @@ from memreader.ports import Vectors
 from memreader.recall.describing import traits_of
 from memreader.recall.lexical import term_counts
 from memreader.records import ItemRecord
+from memreader.types import TokenVectors
 
 
 def item_record(
@@ -17,8 +18,17 @@ def item_record(
     replaces: bool = False,
     relations: tuple[tuple[str, str, str], ...] = (),
     base_version: int | None = None,
+    tokens: TokenVectors | None = None,
 ) -> ItemRecord:
     """Return the record of an item: its terms and traits from its words and metadata; see `ItemRecord`."""
     return ItemRecord(
-        item, vector, term_counts(item.memory), source_keys, replaces, relations, traits_of(item).pack(), base_version
+        item,
+        vector,
+        term_counts(item.memory),
+        source_keys,
+        replaces,
+        relations,
+        traits_of(item).pack(),
+        tokens,
+        base_version,
     )

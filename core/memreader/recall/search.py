@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from memreader.items import TextualMemoryItem
 from memreader.ports import Embedder
@@ -17,10 +18,13 @@ from memreader.recall.options import RecallOptions
 from memreader.recall.question import Question
 from memreader.records import Keys
 from memreader.stores import Evidence
+from memreader.traits import IN_DOCUMENT
 from memreader.types import Hit
 
 LOOK_AHEAD = 10
 """Times k candidates are looked through for k with different words."""
+
+Late: TypeAlias = Callable[[Keys, Keys], npt.NDArray[np.float64] | None]
 
 Fetch: TypeAlias = Callable[[Keys], Sequence[TextualMemoryItem | None]]
 """Numbers of items in, items out, in order; None for one that is gone."""
@@ -60,6 +64,7 @@ def rank(
     options: RecallOptions,
     fetch: Fetch,
     terms: int = 0,
+    late: Late | None = None,
 ) -> list[Hit]:
     """Return up to `top_k` hits, best first; [] when the query is below the floor.
 
@@ -76,6 +81,7 @@ def rank(
         options: Weights.
         fetch: Gives the items of numbers, None for one that is gone.
         terms: How many the query has; 0 for a few.
+        late: Gives the late interaction of candidates, given their numbers twice: in order, and the likely first.
     """
     if not len(evidence.keys):
         return []
@@ -84,6 +90,10 @@ def rank(
     if threshold is None and worth.max() < least_relevance(len(worth), form=form, options=options):
         return []
     fused, contributions = fuse(evidence, question, form=form, options=options)
+    if late is not None and not form.cjk:
+        deep = _late_of_turns(late, evidence, fused)
+        if deep is not None:
+            fused, contributions = fuse(evidence, question, form=form, options=options, late=deep)
     order = np.argsort(-fused, kind="stable").tolist()
     hits: list[Hit] = []
     varied = _varied(order, evidence, fetch, top_k)
@@ -105,6 +115,18 @@ def rank(
         }
         hits.append(Hit(found.item, score, similarity, parts, tuple(found.raw)))
     return hits
+
+
+def _late_of_turns(late: Late, evidence: Evidence, fused: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
+    """Return the late interaction of each candidate, NaN for pieces of documents, which have none; None without."""
+    turns = np.flatnonzero(evidence.around.marks & IN_DOCUMENT == 0)
+    likely = turns[np.argsort(-fused[turns], kind="stable")]
+    found = late(evidence.keys[turns], evidence.keys[likely])
+    if found is None:
+        return None
+    deep = np.full(len(evidence.keys), np.nan)
+    deep[turns] = found
+    return deep
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from memreader.calling import Caller
+from memreader.contexts import encode_alone
 from memreader.embedding import embed_texts
 from memreader.extract.fast import FAST_TAG, first_sentence
 from memreader.extract.passage import Passage, cited_passage, render_passage
@@ -14,6 +15,7 @@ from memreader.normalize.language import detect_language
 from memreader.options import Gate
 from memreader.patching import patched
 from memreader.plan import Job, Plan, Wave
+from memreader.ports import TokenEmbedder
 from memreader.reader import MemReader
 from memreader.recall import item_record
 from memreader.records import Batch, Selection
@@ -29,9 +31,19 @@ AT_ONCE = 10
 class Gating:
     """Sends a user's memories through one gate, each version once."""
 
-    def __init__(self, store: Store, reader: MemReader, user_id: str, gate: Gate, report: RefineReport) -> None:
+    def __init__(
+        self,
+        store: Store,
+        reader: MemReader,
+        user_id: str,
+        gate: Gate,
+        report: RefineReport,
+        *,
+        tokens: TokenEmbedder | None = None,
+    ) -> None:
         self._store = store
         self._reader = reader
+        self._tokens = tokens
         self._user_id = user_id
         self._gate: Gate = gate
         self._report = report
@@ -110,14 +122,24 @@ class Gating:
         changed = [(item, verdict, _changed(item, verdict)) for item, verdict in judged if _changes(item, verdict)]
         embedded = embed_texts(self._reader.embedder, [new.memory for _, _, new in changed])
         report.failures.extend(embedded.as_failures([item.id for item, _, _ in changed]))
+        tokens = encode_alone([new.memory for _, _, new in changed], self._tokens)
         records = [
-            item_record(new, embedded.vectors[place] if verdict.keep else None, base_version=item.metadata.version)
+            item_record(
+                new,
+                embedded.vectors[place] if verdict.keep else None,
+                base_version=item.metadata.version,
+                tokens=tokens[place],
+            )
             for place, (item, verdict, new) in enumerate(changed)
             if place not in embedded.failures
         ]
-        written = self._store.write(
-            Batch(self._user_id, items=tuple(records), embedder=facts_of(self._reader.embedder).embedder)
+        batch = Batch(
+            self._user_id,
+            items=tuple(records),
+            embedder=facts_of(self._reader.embedder).embedder,
+            token_model=None if self._tokens is None else self._tokens.token_fingerprint,
         )
+        written = self._store.write(batch)
         done = set(written.added)
         for item, verdict, _ in changed:
             if item.id in done and verdict.keep:

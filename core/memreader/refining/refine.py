@@ -10,6 +10,7 @@ from memreader.chunking import render_line
 from memreader.items import TextualMemoryItem
 from memreader.options import Gate
 from memreader.plan import Job
+from memreader.ports import TokenEmbedder
 from memreader.raw import raw_passages
 from memreader.reader import MemReader
 from memreader.records import RawItem, Selection
@@ -26,9 +27,10 @@ CONTEXT = 50
 class Refining:
     """Refines what a store holds raw, through a reader with a model."""
 
-    def __init__(self, store: Store, reader: MemReader) -> None:
+    def __init__(self, store: Store, reader: MemReader, *, tokens: TokenEmbedder | None = None) -> None:
         self._store = store
         self._reader = reader
+        self._tokens = tokens
 
     def caller(self) -> Caller:
         """Return who makes the calls of one verb, within the limits of the reader's options."""
@@ -69,7 +71,7 @@ class Refining:
         # What others refined or deleted meanwhile isn't left.
         report.left.extend(raw.item.id for raw in self._store.raw(user_id, ids=[raw.item.id for raw in raws]))
         for gate in gates:
-            gating = Gating(self._store, self._reader, user_id, gate, report)
+            gating = Gating(self._store, self._reader, user_id, gate, report, tokens=self._tokens)
             yield from gating.job(caller, selection or Selection(), ids, progress=progress, stopped=stopped)
         return replace(report, usage=caller.usage)
 
@@ -84,7 +86,7 @@ class Refining:
     ) -> Job[None]:
         reader = self._reader
         passages = raw_passages(raws, options=reader.options, tokenizer=reader.tokenizer, before=self._before)
-        writing = Writing(self._store, reader, user_id, raws, passages, report)
+        writing = Writing(self._store, reader, user_id, raws, passages, report, tokens=self._tokens)
         yield from reader.distiller.job(passages, caller, writing.take, progress=progress, stopped=stopped)
 
     def _before(self, item: TextualMemoryItem, position: int) -> list[tuple[str, Message]]:

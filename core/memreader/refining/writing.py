@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from memreader.contexts import encode_alone
 from memreader.embedding import embed_texts
 from memreader.extract.fine import Found, PassageReading
 from memreader.extract.passage import Passage
 from memreader.extract.same import SameFacts
 from memreader.items import SourceMessage
+from memreader.ports import TokenEmbedder
 from memreader.raw import refined_item
 from memreader.reader import MemReader
 from memreader.recall import item_record
@@ -32,12 +34,15 @@ class Writing:
         raws: Sequence[RawItem],
         passages: Sequence[Passage],
         report: RefineReport,
+        *,
+        tokens: TokenEmbedder | None = None,
     ) -> None:
         self._store = store
         self._reader = reader
         self._user_id = user_id
         self._raws = {raw.item.id: raw.item for raw in raws}
         self._report = report
+        self._tokens = tokens
         self._embedder = facts_of(reader.embedder).embedder
         self._same = SameFacts()
         self._rests_on: dict[int, frozenset[SourceMessage]] = {}
@@ -96,6 +101,7 @@ class Writing:
             self._user_id,
             items=tuple(records),
             embedder=self._embedder,
+            token_model=None if self._tokens is None else self._tokens.token_fingerprint,
             base=base,
             shown=tuple(
                 (key, source.start or 0, line.text)
@@ -138,8 +144,15 @@ class Writing:
         ]
         embedded = embed_texts(self._reader.embedder, [item.memory for item in items])
         self._report.failures.extend(embedded.as_failures([item.id for item in items]))
+        tokens = encode_alone([item.memory for item in items], self._tokens)
         records = [
-            item_record(item, embedded.vectors[place], found.candidate.source_keys, relations=found.candidate.relations)
+            item_record(
+                item,
+                embedded.vectors[place],
+                found.candidate.source_keys,
+                relations=found.candidate.relations,
+                tokens=tokens[place],
+            )
             for place, (item, found) in enumerate(zip(items, mine.values(), strict=True))
             if place not in embedded.failures
         ]

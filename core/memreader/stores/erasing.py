@@ -14,6 +14,7 @@ from typing import Any
 from memreader.records import Deleted
 from memreader.stores.changes import ChangeNumbers, user_hash
 from memreader.stores.refined import forget_judged, raw_again
+from memreader.stores.tokens import forget_around
 
 OF_SOURCE = "item_sources CROSS JOIN items ON items.id = item"
 """Items by a source key. CROSS, since the planner would else start from all items of the user, however many."""
@@ -55,6 +56,7 @@ class Eraser:
         self._numbers = numbers
         self._lost: dict[str, list[list[dict[str, Any]]]] = defaultdict(list)
         self._messages = self._documents = 0
+        self._silent: list[tuple[str, int]] = []
 
     @property
     def lost(self) -> tuple[int, int]:
@@ -98,10 +100,11 @@ class Eraser:
         ids = self.delete(keys, cause=cause)
         query = "SELECT id FROM messages WHERE user_id = ? AND source_key = ?"
         for (row,) in self._db.execute(query, (self._user_id, source_key)).fetchall():
-            self._forget_summaries(row)
+            self._forget_retold(row)
         # The source's own words go, whether or not there was an item.
         self.purge_is_due()
         self._lost.clear()
+        self.forget_around()
         return ids
 
     def forget(self, *, messages: bool = True) -> None:
@@ -130,13 +133,23 @@ class Eraser:
         )
         self._messages += self._db.execute(query, (row,)).rowcount
         self._db.execute("DELETE FROM ledger WHERE user_id = ? AND source_key = ?", (self._user_id, source_key))
-        self._forget_summaries(row)
+        self._forget_retold(row)
         self.purge_is_due()
 
-    def _forget_summaries(self, row: int) -> None:
-        """Take the summaries from the memories of a message's session, and from their history: they may retell it."""
-        query = "SELECT session_id FROM messages WHERE id = ?"
-        session = self._db.execute(query, (row,)).fetchone()[0] or None
+    def forget_around(self) -> None:
+        """Delete the token vectors that were made with the words erased so far."""
+        forget_around(self._db, self._user_id, self._silent)
+        self._silent.clear()
+
+    def _forget_retold(self, row: int) -> None:
+        """Take the summaries from the memories of a message's session, and from their history: they may retell it.
+
+        So may token vectors of the turns around it: `forget_around` must follow.
+        """
+        query = "SELECT session_id, position FROM messages WHERE id = ?"
+        session, position = self._db.execute(query, (row,)).fetchone()
+        self._silent.append((session, position))
+        session = session or None
         query = (
             "SELECT id, item_id FROM items WHERE user_id = ? AND session_id IS ? "
             "AND instr(metadata, '\"background\":') > 0"
@@ -202,7 +215,7 @@ class Eraser:
                 "UPDATE messages SET content = ?, raw = NULL, digest = '' WHERE id = ?", (text, source.row)
             )
             self._messages += 1
-            self._forget_summaries(source.row)
+            self._forget_retold(source.row)
         else:
             # A title that stood in what is blank now goes with it.
             query = "UPDATE documents SET text = ?, title = iif(instr(?, title), title, NULL) WHERE id = ?"

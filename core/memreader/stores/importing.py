@@ -15,6 +15,7 @@ from memreader.stores.changes import ChangeNumbers
 from memreader.stores.erasing import Eraser
 from memreader.stores.inserting import insert_item
 from memreader.stores.rows import metadata_json
+from memreader.stores.tokens import forget_around
 
 MESSAGE = (
     "session_id", "source_key", "digest", "message_id", "parent_id", "role", "name", "content", "chat_time",
@@ -86,6 +87,7 @@ class Importer:
         names = [name for name in MESSAGE if name not in ("session_id", "source_key")]
         values = [words if name == "content" else row[name] for name in names]
         db.execute(f"UPDATE messages SET {' = ?, '.join(names)} = ? WHERE id = ?", (*values, number))
+        forget_around(db, user_id, [(session, position)])
 
     def document(self, row: Mapping[str, Any]) -> None:
         """Take a document in. Of one that is there in other words, only one stays, with its items.

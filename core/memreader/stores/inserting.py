@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from memreader.records import ItemRecord
 from memreader.stores.rows import evidence_of, placed
 from memreader.stores.sqlite_graph import add_mentions
+from memreader.stores.tokens import write_tokens
 
 
 def insert_item(db: sqlite3.Connection, user_id: str, record: ItemRecord, metadata: str, seq: int) -> int:
@@ -30,6 +31,8 @@ def insert_item(db: sqlite3.Connection, user_id: str, record: ItemRecord, metada
     key = int(cursor.lastrowid or 0)
     found = (*evidence_of(record.vector, record.terms), placed(record.traits, metadata))
     db.execute("INSERT INTO evidence VALUES (?, ?, ?, ?, ?)", (key, *found))
+    if record.tokens is not None:
+        write_tokens(db, user_id, key, record.tokens, seq)
     link(db, key, record.source_keys)
     add_mentions(db, user_id, key, fields.entities, record.relations)
     return key

@@ -59,9 +59,17 @@ def messages_before(
     db: sqlite3.Connection, user_id: str, session_id: str | None, position: int, *, limit: int
 ) -> list[tuple[str, Message]]:
     """Return the last readable messages of a session before a position, oldest first; see `ItemStore.said_before`."""
+    return messages_near(db, user_id, session_id, position, limit=limit)
+
+
+def messages_near(
+    db: sqlite3.Connection, user_id: str, session_id: str | None, position: int, *, limit: int, later: bool = False
+) -> list[tuple[str, Message]]:
+    """Return the readable messages next to a position, before or after it, oldest first, with their source keys."""
+    rule = "> ? AND NOT deleted ORDER BY position" if later else "< ? AND NOT deleted ORDER BY position DESC"
     query = (
         "SELECT source_key, role, content, position, name, chat_time, time_inferred, message_id, flags FROM messages "
-        "WHERE user_id = ? AND session_id = ? AND position < ? AND NOT deleted ORDER BY position DESC"
+        f"WHERE user_id = ? AND session_id = ? AND position {rule}"
     )
     found: list[tuple[str, Message]] = []
     for key, role, content, index, name, time, inferred, message_id, flags in db.execute(
@@ -72,7 +80,7 @@ def messages_before(
         if frozenset(json.loads(flags)) <= READABLE_FLAGS and content.strip():
             message = Message(role, content, index, name, time, time_inferred=bool(inferred), message_id=message_id)
             found.append((key, message))
-    return found[::-1]
+    return found if later else found[::-1]
 
 
 def still_raw(db: sqlite3.Connection, user_id: str, base: Mapping[str, int]) -> bool:

@@ -28,6 +28,7 @@ from memreader.stores.postings import Postings
 from memreader.stores.reindexing import Reindexing
 from memreader.stores.sqlite_graph import SqliteGraph
 from memreader.stores.sqlite_items import SqliteItems
+from memreader.stores.sqlite_tokens import SqliteTokens
 from memreader.stores.user_index import Evidence
 from memreader.types import Durability, Message
 
@@ -81,6 +82,7 @@ class Store:
             self._indexes = Indexes(self._database, facts or stored_facts(self._database), **self._limits)
             undo.pop_all()
         self.graph = SqliteGraph(self._database)
+        self.tokens = SqliteTokens(self._database)
         self._identity = identity(self._database.path)
         self._database.on_fork(self._after_fork)
 

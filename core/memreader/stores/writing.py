@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 
 from memreader.errors import DimensionMismatchError, ItemExistsError
 from memreader.items import MAX_VERSION
@@ -16,6 +17,7 @@ from memreader.stores.refined import grown, keep_links, link_refined, still_raw,
 from memreader.stores.rows import bound, evidence_of, metadata_json, placed
 from memreader.stores.selecting import keys_of, whole_user
 from memreader.stores.sqlite_graph import add_mentions, relations_of
+from memreader.stores.tokens import rewrite_tokens, takes_tokens, write_tokens
 
 UNVERSIONED = frozenset({"created_at", "updated_at", "version"})
 """Fields that alone make no new version of an item."""
@@ -32,6 +34,7 @@ class BatchWriter:
         self._numbers = ChangeNumbers(db)
         self._eraser = Eraser(db, batch.user_id, self._numbers)
         self._positions: dict[str, int] = {}
+        self._takes_tokens = False
         self.written = Written()
 
     def write(self) -> Written:
@@ -45,10 +48,13 @@ class BatchWriter:
             self._write_messages()
         for document in batch.documents:
             self._write_document(document)
+        self._takes_tokens = takes_tokens(db, batch)
         for record in batch.items:
             self._write_item(record)
         if batch.base:
             link_refined(db, batch, self._numbers)
+        if self._takes_tokens:
+            rewrite_tokens(db, batch, self._numbers)
         rows = [(batch.user_id, key, batch.reading_key) for key in batch.read]
         db.executemany("INSERT OR IGNORE INTO ledger VALUES (?, ?, ?)", rows)
         self._numbers.save()
@@ -64,6 +70,7 @@ class BatchWriter:
         eraser.forget(messages=not isinstance(doomed, Selection) or doomed.message_id is None)
         if isinstance(doomed, Selection):
             self._forget_sources(doomed)
+        eraser.forget_around()
         return Deleted(ids, *eraser.lost)
 
     def _write_messages(self) -> None:
@@ -173,6 +180,7 @@ class BatchWriter:
 
     def _insert_item(self, record: ItemRecord) -> None:
         metadata = metadata_json(record.item.metadata, record.source_keys, self._positions)
+        record = record if self._takes_tokens else replace(record, tokens=None)
         insert_item(self._db, self._batch.user_id, record, metadata, self._numbers.next())
         self.written.added.append(record.item.id)
 
@@ -210,6 +218,8 @@ class BatchWriter:
             query = "UPDATE evidence SET embedding = ?, term_ids = ?, term_counts = ? WHERE item = ?"
             db.execute(query, (*evidence_of(record.vector, record.terms), key))
             db.execute("DELETE FROM staged WHERE item = ?", (key,))
+            tokens = record.tokens if self._takes_tokens else None
+            write_tokens(db, self._batch.user_id, key, tokens, self._numbers.next())
         if record.traits:
             db.execute("UPDATE evidence SET traits = ? WHERE item = ?", (placed(record.traits, new), key))
         link(db, key, record.source_keys)

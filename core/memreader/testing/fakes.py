@@ -15,6 +15,7 @@ import numpy as np
 
 from memreader.forksafe import Guard
 from memreader.ports import Reply, Vectors
+from memreader.types import Framed, TokenVectors
 
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff"
 _WORD = re.compile(rf"(?P<cjk>[{_CJK}]+)|[^\W_{_CJK}]+")
@@ -160,6 +161,66 @@ class HashEmbedder:
         """Return the unit vector of a question, shape (dimension,)."""
         vector: Vectors = self.embed([text])[0]
         return vector
+
+
+@dataclass(frozen=True, slots=True)
+class HashTokenEmbedder:
+    """What `HashEmbedder` gives, and a vector for every word, with a trace of the words around its text.
+
+    >>> from memreader.types import Framed
+    >>> (tokens,) = HashTokenEmbedder().embed_tokens([Framed("I like tea", before=("Coffee?",))])
+    >>> tokens.vectors.shape
+    (3, 96)
+    """
+
+    dimension: int = 256
+    max_tokens: int = 256
+    trace: float = 0.3
+    """Share of what stands around a text in the vectors of its words."""
+
+    @property
+    def name(self) -> str:
+        """The same as of `HashEmbedder`."""
+        return HashEmbedder(self.dimension).name
+
+    @property
+    def fingerprint(self) -> str:
+        """The same as of `HashEmbedder`."""
+        return self.name
+
+    @property
+    def token_fingerprint(self) -> str:
+        """`hashed-tokens-` and the trace."""
+        return f"hashed-tokens-{self.trace}"
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of `HashEmbedder`."""
+        return HashEmbedder(self.dimension).embed(texts)
+
+    def embed_query(self, text: str) -> Vectors:
+        """Return the unit vector of a question, shape (dimension,)."""
+        return HashEmbedder(self.dimension).embed_query(text)
+
+    def embed_tokens(self, texts: Sequence[Framed]) -> list[TokenVectors]:
+        """Return a vector of 96 dimensions for every word."""
+        return [self._tokens(framed) for framed in texts]
+
+    def embed_query_tokens(self, text: str) -> TokenVectors:
+        """Return a vector of 96 dimensions for every word."""
+        return self._tokens(Framed(text))
+
+    def _tokens(self, framed: Framed) -> TokenVectors:
+        words = list(_words(framed.text)) or ([framed.text] if framed.text else [])
+        codes = [blake2b(word.encode("utf-8", "surrogatepass"), digest_size=2).digest() for word in words]
+        pieces = np.array([int.from_bytes(code, "little") for code in codes], np.uint16)
+        hashed = HashEmbedder(96)
+        vectors = hashed.embed(words)
+        for place, text in enumerate((*framed.before, framed.after)):
+            if text:
+                # Turned by its place: what comes before is not what comes after.
+                vectors += self.trace * np.roll(hashed.embed([text]), place + 1, axis=1)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return TokenVectors(pieces, np.round(vectors * 127).astype(np.int8))
 
 
 def _words(text: str) -> Iterator[str]:
