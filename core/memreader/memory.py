@@ -30,7 +30,7 @@ from memreader.options import Gate, ReadOptions, Unit
 from memreader.parsing import ParseLimits
 from memreader.patching import Patch
 from memreader.plan import Job, awaiting, blocking
-from memreader.ports import Embedder, GraphStore, Reranker, Tokenizer
+from memreader.ports import Embedder, GraphStore, Reranker, TokenEmbedder, Tokenizer
 from memreader.reader import DataType, MemReader, Mode
 from memreader.reading import Labels, info_of, tag_list
 from memreader.recall import RecallOptions, check_search, render_context
@@ -183,9 +183,9 @@ class Memory:
 
     @property
     def admin(self) -> Admin:
-        """The verbs for the whole store: dump, load, export, import_, reindex, stats, purge, users."""
+        """The verbs for the whole store: dump, load, export, import_, reindex, encode, stats, purge, users."""
         self._check_open()
-        return Admin(self._store, self._reader, self._ingest, use=self._use, tokens=lambda: self._tokens)
+        return Admin(self._store, self._reader, self._ingest, use=self._use, tokens=self._token_embedder)
 
     @property
     def graph(self) -> GraphStore:
@@ -653,6 +653,10 @@ class Memory:
         self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
     ) -> None:
         await asyncio.to_thread(self.close)
+
+    def _token_embedder(self) -> TokenEmbedder | None:
+        self._check_open()
+        return self._tokens
 
     def _check_open(self) -> None:
         if self._closed:

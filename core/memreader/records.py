@@ -235,6 +235,8 @@ class Stats:
     """Without deleted ones."""
     documents: int
     entities: int
+    encoded: int = 0
+    """Items with token vectors, for late interaction; see `Admin.encode`."""
     by_type: dict[str, int] = field(default_factory=dict)
     """Items by `memory_type`."""
     by_status: dict[str, int] = field(default_factory=dict)

@@ -18,7 +18,8 @@ from memreader.errors import StoreBusyError
 from memreader.testing import HashEmbedder
 
 COMMANDS = """
-    demo add refine search context list show history update delete export import dump load reindex stats purge users
+    demo add refine search context list show history update delete export import dump load reindex encode stats purge
+    users
 """.split()
 READING = {
     "refine": ["--model", "m", "--base-url", "http://127.0.0.1:9/v1"],
@@ -32,6 +33,7 @@ READING = {
     "export": ["out.zip"],
     "dump": ["out"],
     "reindex": [],
+    "encode": [],
     "stats": [],
     "purge": [],
     "users": [],

@@ -292,6 +292,15 @@ class TestReindex:
         assert cli.fine("import", "zh.zip", "--json", *other).json["embedded"] == 2
 
 
+def test_memories_of_before_are_encoded_once(cli: CommandLine, minilm: MiniLMEmbedder) -> None:
+    with Memory.open(cli.store, embedder=minilm, late_interaction=False) as memory:
+        memory.add(CHAT, user_id="ana")
+    assert cli.fine("stats", "--json").json["encoded"] == 0
+    assert cli.fine("encode").out == "2 memories encoded\n"
+    assert cli.fine("stats", "--json").json["encoded"] == 2
+    assert cli.fine("encode", "--json").json["items"] == 0
+
+
 def test_stats_and_users_count(filled: CommandLine) -> None:
     assert filled.fine("users").out == "ana\nben\n"
     assert filled.fine("users", "--json").json == ["ana", "ben"]

@@ -54,7 +54,7 @@ def test_the_parts_of_a_hit_say_what_its_place_is_made_of(minilm: MiniLMEmbedder
     with Memory.in_memory(embedder=minilm) as memory:
         memory.add(CHAT, user_id="ana", session_id="s", at="2025-03-01")
         (hit,) = memory.search("When does the tide turn?", user_id="ana", top_k=1)
-        named = {"words", "vectors", "neighbours", "group", "manner", "asked"}
+        named = {"words", "vectors", "late", "neighbours", "group", "manner", "asked"}
         assert named <= set(hit.parts)
         made_of = named | ({"speaker", "date", "kind"} & set(hit.parts))
         assert hit.parts["fused"] == pytest.approx(sum(hit.parts[name] for name in made_of))

@@ -248,6 +248,7 @@ OF_THE_STORE: dict[str, list[Any]] = {
     "stats": [],
     "purge": [],
     "reindex": [],
+    "encode": [],
     "dump": ["folder"],
     "load": ["folder"],
     "export": ["file.zip"],

@@ -103,4 +103,4 @@ def test_options_do_not_change() -> None:
     with pytest.raises(AttributeError):
         ReadOptions().window_tokens = 1  # type: ignore[misc]
     with pytest.raises(AttributeError):
-        RecallOptions().dense_weight = 1  # type: ignore[misc]
+        RecallOptions().dense_weight_cjk = 1  # type: ignore[misc]

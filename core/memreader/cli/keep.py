@@ -1,4 +1,4 @@
-"""`memreader export`, `import`, `dump`, `load`, `reindex`, `stats`, `purge` and `users`: the store as a whole."""
+"""`memreader export`, `import`, `dump`, `load`, `reindex`, `encode`, `stats`, `purge`, `users`: the whole store."""
 
 from __future__ import annotations
 
@@ -121,6 +121,17 @@ def reindex(store: StoreDir, embedder: Embedder = None, as_json: AsJson = False)
         report = reindex_store(held, embedder_called(name), progress=bars)
     resumed = f", {report.resumed:,} before" if report.resumed else ""
     screen.done(f"{memories(report.items)} embedded anew{resumed}; the store is now for {report.embedder}", report)
+
+
+def encode(store: StoreDir, embedder: Embedder = None, as_json: AsJson = False) -> None:
+    """Give memories that have none the vectors of their word pieces, by which search finds more.
+
+    Those of an older version have none, nor have imported ones. What was interrupted goes on where it stopped.
+    """
+    screen = Screen(as_json=as_json)
+    with opened(store, embedder) as memory, Bars(screen) as bars:
+        report = memory.admin.encode(progress=bars)
+    screen.done(f"{memories(report.items)} encoded", report)
 
 
 def stats(store: StoreDir, user: AnyUser = None, embedder: Embedder = None, as_json: AsJson = False) -> None:

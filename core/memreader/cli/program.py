@@ -39,7 +39,7 @@ EPILOG = (
     "--model and --base-url; MEMREADER_API_KEY holds the endpoint's key. Results go to stdout, messages to stderr. "
     "Exit codes: 0 fine, 1 failed (in part, too), 2 wrongly called, 130 interrupted."
 )
-RESUMABLE = frozenset({"add", "refine", "reindex"})
+RESUMABLE = frozenset({"add", "refine", "reindex", "encode"})
 """Commands that leave out what was done before."""
 
 
@@ -77,7 +77,20 @@ app = typer.Typer(
 for panel, commands in (
     (REMEMBER, (demo.demo, add.add, refine.refine, find.search, find.context, find.list_, find.show, find.history)),
     (CHANGE, (change.update, change.delete)),
-    (KEEP, (keep.export, keep.import_, keep.dump, keep.load, keep.reindex, keep.stats, keep.purge, keep.users)),
+    (
+        KEEP,
+        (
+            keep.export,
+            keep.import_,
+            keep.dump,
+            keep.load,
+            keep.reindex,
+            keep.encode,
+            keep.stats,
+            keep.purge,
+            keep.users,
+        ),
+    ),
 ):
     for command in commands:
         name, text = command.__name__.rstrip("_"), inspect.cleandoc(command.__doc__ or "")

@@ -128,6 +128,7 @@ class Upkeep:
                 messages=count("messages", "NOT deleted"),
                 documents=count("documents"),
                 entities=count("entities"),
+                encoded=count("tokens"),
                 by_type=split("coalesce(json_extract(metadata, '$.memory_type'), 'LongTermMemory')"),
                 by_status=split("status"),
                 embedder=meta.get("embedder", ""),
