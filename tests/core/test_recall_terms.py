@@ -91,6 +91,13 @@ def test_single_characters_count_in_short_questions_only() -> None:
     assert cat not in query_weights("今天下午我们带着猫去公园散步然后遇见老朋友一起吃晚饭")
 
 
+def test_words_of_asking_count_less_than_what_is_asked_for() -> None:
+    weights = query_weights("What kinds of tea did she mention recently, and how many times?")
+    assert weights[term_id("tea")] == 1.0
+    assert {weights[term_id(term)] for term in ("kind", "mention", "recent", "mani", "time")} == {0.3}
+    assert term_counts("many kinds")[term_id("kind")] == 1
+
+
 def test_ids_are_the_same_on_every_machine() -> None:
     assert [term_id(term) for term in ("tea", "上海")] == [-8015135494872013382, -6396279247433070986]
 

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Any
 
 from memreader.forksafe import Guard
-from memreader.recall.words import BASE_FORMS, CJK_FUNCTION_CHARACTERS, STOP_WORDS
+from memreader.recall.words import ASKING_WORDS, BASE_FORMS, CJK_FUNCTION_CHARACTERS, STOP_WORDS
 
 LEXICON = "memreader-terms-1"
 """Name of this way to make terms; part of what a store remembers. Change it when a text would give other terms."""
@@ -23,6 +23,8 @@ LEXICON = "memreader-terms-1"
 SHORT = 8
 """Terms up to which a question is short."""
 CHARACTER_WEIGHT = 0.3
+ASKING_WEIGHT = 0.3
+"""Of words that say how something is asked for."""
 
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff"
 _TOKEN = re.compile(
@@ -118,6 +120,11 @@ def _stemmer() -> Any:
         return EnglishStemmer
 
 
+@lru_cache(maxsize=1)
+def _asking_terms() -> frozenset[str]:
+    return frozenset(term for word in ASKING_WORDS for term in _word_terms(word))
+
+
 @lru_cache(maxsize=500_000)
 def term_id(term: str) -> int:
     """Return the signed 64-bit id of a term: the start of its BLAKE2b digest, so that no table of terms is needed."""
@@ -130,16 +137,19 @@ def term_counts(text: str) -> dict[int, int]:
 
 
 def query_weights(text: str) -> dict[int, float]:
-    """Return term id -> weight of a question's terms: 1, and less for single characters.
+    """Return term id -> weight of a question's terms: 1, less for single characters and the words of asking.
 
     A short question in Chinese has few bigrams, and its one noun is often a single character, so characters count
     there; in a long one they would only blur the bigrams.
 
     >>> sorted(query_weights("我的猫叫什么？").values())
     [0.3, 0.3, 1.0]
+    >>> sorted(query_weights("What kind of tea?").values())
+    [0.3, 1.0]
     """
     whole = terms(text)
-    weights = dict.fromkeys(map(term_id, whole), 1.0)
+    asking = _asking_terms()
+    weights = {term_id(term): ASKING_WEIGHT if term in asking else 1.0 for term in whole}
     if len(whole) <= SHORT:
         weight = CHARACTER_WEIGHT if whole else 1.0
         for character in characters(text):

@@ -16,6 +16,9 @@ _MARK = re.compile("[\u0300-\u036f]")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:;\n])[\s\"'“‘(\[¿¡]*\Z")
 
+_TOGETHER = re.compile(r",|[&/、和與与跟及或]|还是|還是|\b(?:and|or|nor|than|versus|vs)\b", re.IGNORECASE)
+"""Between two names: both are meant alike."""
+
 _TITLES = frozenset(
     """
     dr mr mrs ms miss mx prof professor sir madam lady lord uncle aunt auntie grandma grandpa granny coach
@@ -36,8 +39,9 @@ _WORDS_TOO = frozenset(
 
 
 def speaker_named(text: str, names: Sequence[str]) -> int | None:
-    """Return the place of the one name that `text` names, None if it names none or several.
+    """Return the place of the name whose bearer `text` is about; None if it names none, or several alike.
 
+    Of several names it is the first, the subject, unless the next one is listed with it: what Ana told Bo, Ana said.
     A name is named whole, or by its first word; in Chinese, Japanese and Korean whole, anywhere in the text. Case
     counts where the text has capitals inside its sentences, accents and width never. What is a word of English, too
     (Will, May), has to stand there with a capital, or to own something. A whole name beats the first words of others.
@@ -50,21 +54,38 @@ def speaker_named(text: str, names: Sequence[str]) -> int | None:
     1
     >>> speaker_named("Will May come?", ["Will"]), speaker_named("Ana and Bo?", ["Ana", "Bo"])
     (None, None)
+    >>> speaker_named("What did Bo recommend to Ana?", ["Ana", "Bo"])
+    1
     """
     plain = " ".join(_folded(text).split())
     has_case = bool(capitalised(plain))
-    found: set[int] = set()
+    found: list[tuple[int, int, int]] = []
+    whole_text = plain
     parsed = [(place, _parts(name)) for place, name in enumerate(names)]
     here = set(_WORD.findall(_CJK.sub(" ", plain.lower())))
     for place, (whole, _) in sorted(parsed, key=lambda each: -len(each[1][0])):
         if whole and whole.lower() in plain.lower():
-            plain, named = _without(plain, whole, has_case)
-            if named:
-                found.add(place)
+            plain, span = _without(plain, whole, has_case)
+            found += [(*span, place)] if span else []
+    named = {place for _, _, place in found}
     for place, (_, first) in parsed:
-        if place not in found and first and first.lower() in here and _without(plain, first, has_case)[1]:
-            found.add(place)
-    return found.pop() if len(found) == 1 else None
+        if place not in named and first and first.lower() in here and (span := _without(plain, first, has_case)[1]):
+            found.append((*span, place))
+    return _subject(whole_text, sorted(found))
+
+
+def _subject(text: str, named: list[tuple[int, int, int]]) -> int | None:
+    """Return the place of the first of some names, None if there is none or the next is listed with it.
+
+    Args:
+        text: What names them.
+        named: Start, end and place of each, in order.
+    """
+    if len(named) > 1:
+        (start, end, _), (following, _, _) = named[:2]
+        if start == following or _TOGETHER.search(text, end, following):
+            return None
+    return named[0][2] if named else None
 
 
 def capitalised(text: str) -> tuple[str, ...]:
@@ -112,10 +133,11 @@ def _says_nothing(name: str) -> bool:
     return len(name) < 2 or (name.lower() in STOP_WORDS and name.lower() not in _WORDS_TOO)
 
 
-def _without(text: str, name: str, has_case: bool) -> tuple[str, bool]:
-    """Return `text` with the name blanked where it is named, and whether it is."""
+def _without(text: str, name: str, has_case: bool) -> tuple[str, tuple[int, int] | None]:
+    """Return `text` with the name blanked where it is named, and start and end of its first place; None for none."""
     if _CJK.search(name):
-        return text.replace(name, " " * len(name)), name in text
+        at = text.find(name)
+        return text.replace(name, " " * len(name)), None if at < 0 else (at, at + len(name))
     pattern = re.compile(rf"(?<!{_LETTER})(?<!-){re.escape(name)}(?!{_LETTER}|-\w)", re.IGNORECASE)
     word_too = name.lower() in _WORDS_TOO
     spans = []
@@ -129,4 +151,4 @@ def _without(text: str, name: str, has_case: bool) -> tuple[str, bool]:
         spans.append(match.span())
     for start_at, end in spans:
         text = text[:start_at] + " " * (end - start_at) + text[end:]
-    return text, bool(spans)
+    return text, spans[0] if spans else None

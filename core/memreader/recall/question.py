@@ -56,7 +56,8 @@ _LIST = re.compile(
 """What is asked for stands in the plural before its verb; a verb in -s (which song helps her) has no other after it."""
 
 _WHEN = re.compile(
-    rf"{_PREPOSITION}(?:when\b|(?:what|which)\s(?:\w+\s)?(?:date|year|month|day|time|week|season)\b)"
+    rf"{_PREPOSITION}(?:when\b|(?:what|which)\s(?:\w+\s)?(?:date|year|month|day|time|week|season)\b"
+    rf"(?!\s(?!{_AUXILIARY}\b|(?:of|in|on|for|to|at|from|with|that|and|or|exactly|again|precisely)\b)\w))"
     r"|.*\bhow\slong\sago\b",
     re.IGNORECASE,
 )
@@ -115,7 +116,7 @@ class Question:
     dates: tuple[NamedDate, ...] = ()
 
     def speaker_of(self, names: Sequence[str]) -> int | None:
-        """Return the place of the one speaker that the query names, None if it names none or several.
+        """Return the place of the speaker whom the query is about, None if it names none, or several alike.
 
         The rules are those of `speaker_named`.
         """

@@ -20,6 +20,14 @@ STOP_WORDS = frozenset(
 )
 """Articles, pronouns, auxiliaries, prepositions, question words, and what contractions leave behind."""
 
+ASKING_WORDS = frozenset(
+    """
+    kind type sort name many much long often way thing time mention according specific particular share discuss describe
+    recent recently currently different various another
+    """.split()
+)
+"""Words that say how something is asked for: an answer seldom holds them, and much that is no answer does."""
+
 CJK_FUNCTION_CHARACTERS = "的了吗呢吧啊呀哦嗯是什我你您他她它们么怎哪谁这那和与就都也"
 """Chinese particles, pronouns and question characters: a bigram across one of them says nothing."""
 

@@ -14,6 +14,8 @@ from memreader.traits import STATEMENT
 Floats: TypeAlias = npt.NDArray[np.float64]
 K1, B = 1.2, 0.75
 """Of BM25 over whole groups: they are long, and of unlike length."""
+COMMON = 0.3
+"""Rarity among groups, as an idf, below which a term counts for less: that of one in three quarters of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,32 @@ def around_of(
     )
 
 
+def term_rarity(around: Around, found: list[tuple[Keys, Keys]]) -> Floats:
+    """Return for each term of a query how much it tells turns apart, above 0 to 1: little if most groups hold it.
+
+    The name of somebody who is there in every session says nothing about where an answer is, however few turns hold it.
+
+    Args:
+        around: Of the candidates.
+        found: For each term the candidates that hold it, and how often.
+    """
+    size = len(around.group_words)
+    if not size:
+        return np.ones(len(found))
+    groups = (_occurrences(around, rows, counts) for rows, counts in found)
+    holders = np.array([np.count_nonzero(occurrences) for occurrences in groups], np.float64)
+    rarity: Floats = np.minimum(np.log1p((size - holders + 0.5) / (holders + 0.5)) / COMMON, 1.0)
+    return rarity
+
+
+def _occurrences(around: Around, rows: Keys, counts: Keys) -> Floats:
+    """Return how often the raw candidates of each group hold a term."""
+    group = around.groups[rows]
+    held = (group >= 0) & (around.marks[rows] & STATEMENT == 0)
+    occurrences: Floats = np.bincount(group[held], counts[held], len(around.group_words))
+    return occurrences
+
+
 def group_scores(around: Around, found: list[tuple[Keys, Keys]], weights: Floats) -> Floats:
     """Return BM25 of every candidate's group taken as one text, divided by the highest; 0 for those without a group.
 
@@ -95,9 +123,7 @@ def group_scores(around: Around, found: list[tuple[Keys, Keys]], weights: Floats
     norm = K1 * (1 - B + B * around.group_words / mean)
     scores = np.zeros(size)
     for (rows, counts), weight in zip(found, weights.tolist(), strict=True):
-        group = around.groups[rows]
-        held = (group >= 0) & (around.marks[rows] & STATEMENT == 0)
-        occurrences = np.bincount(group[held], counts[held], size)
+        occurrences = _occurrences(around, rows, counts)
         holders = np.count_nonzero(occurrences)
         if holders:
             idf = weight * np.log1p((size - holders + 0.5) / (holders + 0.5))

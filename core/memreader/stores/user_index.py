@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from memreader.ports import PostingIndex, VectorIndex, Vectors
 from memreader.records import Changes, Keys
-from memreader.stores.around import Around, group_scores
+from memreader.stores.around import Around, group_scores, term_rarity
 from memreader.stores.columns import ALIVE, CODED, K1, NO_LABEL, Arrays, Columns, distinct
 from memreader.stores.faiss_index import FlatVectors
 from memreader.stores.postings import Postings
@@ -38,7 +38,7 @@ class Evidence:
     keys: Keys
     """The store's numbers of the candidate items, in the order of their last change."""
     lexical: Floats
-    """BM25 of each candidate, >= 0."""
+    """BM25 of each candidate, >= 0; what is in every session counts for little in it, see `term_rarity`."""
     coverage: Floats
     """Share of the query's idf that a candidate's terms make up, in [0, 1]; 0 for a query without terms."""
     similarity: Vectors
@@ -167,7 +167,8 @@ class UserIndex:
     ) -> Evidence:
         """Return every candidate's evidence for a query.
 
-        How rare a term is, is counted over all of the user's items, whatever the candidates.
+        How rare a term is, is counted over all of the user's items, whatever the candidates; in how many sessions it
+        is, over those of the candidates.
 
         Args:
             vector: The query's, shape (d,).
@@ -181,24 +182,27 @@ class UserIndex:
         similarity = self._vectors.similarities(vector, rows)
         found = [self._postings.get(term) for term in terms]
         weights = np.fromiter(terms.values(), np.float64, len(terms))
-        lexical, coverage = self._bm25(found, weights)
         around = self._columns.around(rows)
         keys = self._columns.keys.values
         if rows is None:
+            lexical, coverage = self._bm25(found, weights, term_rarity(around, found))
             group = group_scores(around, found, weights)
             return Evidence(keys.copy(), lexical, coverage, similarity, around, group, self.seq)
         place = np.full(len(keys), -1, np.int64)
         place[rows] = np.arange(len(rows))
         among = [(place[holders], counts) for holders, counts in found]
-        group = group_scores(around, [(at[at >= 0], counts[at >= 0]) for at, counts in among], weights)
+        among = [(at[at >= 0], counts[at >= 0]) for at, counts in among]
+        lexical, coverage = self._bm25(found, weights, term_rarity(around, among))
+        group = group_scores(around, among, weights)
         return Evidence(keys[rows], lexical[rows], coverage[rows], similarity, around, group, self.seq)
 
-    def _bm25(self, found: list[tuple[Keys, Keys]], weights: Floats) -> tuple[Floats, Floats]:
+    def _bm25(self, found: list[tuple[Keys, Keys]], weights: Floats, rarity: Floats) -> tuple[Floats, Floats]:
         """Return BM25 (Robertson and Zaragoza 2009; idf as in Lucene) and idf-weighted coverage of every row.
 
         Args:
             found: Rows and occurrences of each term of the query.
             weights: Of each.
+            rarity: What each counts for in BM25 besides, by `term_rarity`.
         """
         size = len(self._columns)
         sizes = np.array([len(rows) for rows, _ in found], np.int64)
@@ -217,7 +221,7 @@ class UserIndex:
         covered = np.bincount(rows, parts, size)
         # Summed one by one like the parts, so that whoever holds every term is covered to exactly 1.
         total = sum(idf.tolist())
-        parts *= counts * (K1 + 1) / (counts + facts.norm[rows])
+        parts *= np.repeat(rarity, sizes) * counts * (K1 + 1) / (counts + facts.norm[rows])
         lexical: Floats = np.bincount(rows, parts, size).astype(np.float64, copy=False)
         return lexical, covered / total if total else covered.astype(np.float64, copy=False)
 
