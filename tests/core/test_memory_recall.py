@@ -56,7 +56,7 @@ def test_the_parts_of_a_hit_say_what_its_place_is_made_of(minilm: MiniLMEmbedder
         (hit,) = memory.search("When does the tide turn?", user_id="ana", top_k=1)
         named = {"words", "vectors", "late", "neighbours", "group", "manner", "asked"}
         assert named <= set(hit.parts)
-        made_of = named | ({"speaker", "date", "kind"} & set(hit.parts))
+        made_of = named | ({"late", "speaker", "date", "kind"} & set(hit.parts))
         assert hit.parts["fused"] == pytest.approx(sum(hit.parts[name] for name in made_of))
 
 

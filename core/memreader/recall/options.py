@@ -17,19 +17,37 @@ class Weights:
         + after c[next] + second_before c[the one before the last] + before c[last], in the same session
         + asked c[last] if that asks + group (BM25 of the whole session) + group_best (mean of its three best c)
         + speaker + date + how it is said.
+
+    What each group of weights brings: points of R@10 that are lost without it, categories 1 to 4 of half of LoCoMo; by
+    late interaction, by words and vectors, by words alone, and in brackets the same with roles in place of names.
+
+    =============================================================== =========== =========== ===========
+    all                                                             87.5 (84.7) 84.3 (81.3) 82.6 (80.3)
+    =============================================================== =========== =========== ===========
+    late_weight, comb_late                                          9.3 (9.5)   -          -
+    lexical_weight, comb_lexical, comb_spread                       .3 (.5)     5.4 (7.1)  17.0 (25.7)
+    dense_weight, comb_dense                                        -           1.7 (1.0)  -
+    after, before, second_before, asked, question_before            .7 (1.9)    3.2 (5.7)  4.5 (7.0)
+    group and group_*                                               .5 (1.4)    .7 (1.3)   1.8 (1.6)
+    *_list, *_infer                                                 .8 (.3)     .5 (.1)    .4 (-.2)
+    speaker, speaker_infer                                          1.7 (0)     1.6 (0)    2.1 (0)
+    date                                                            2.0 (2.8)   2.7 (2.5)  2.7 (2.4)
+    question_end, short, reaction, time, capital, length            .8 (.8)     1.7 (1.7)  1.3 (1.9)
+    when, how_many, who, where                                      .2 (-.3)    .2 (.8)    .5 (.7)
+    =============================================================== =========== =========== ===========
     """
 
     lexical_weight: float = 0.75
     dense_weight: float = 0.6
     """w of a query in words."""
     late_weight: float = 0.0
-    question_before: float = 0.6
+    question_before: float = 0.8
     """Share of the BM25 of a turn that asks, which the answer after it gets."""
     comb_lexical: float = 0.5
     comb_spread: float = 0.5
     comb_dense: float = 0.8
     comb_late: float = 0.0
-    after: float = 0.10
+    after: float = 0.15
     before: float = 0.05
     """Not for a question that asks for several things."""
     second_before: float = 0.15
@@ -45,11 +63,11 @@ class Weights:
     """Of the three best of the session, together; not for a question that asks for several things."""
 
     speaker: float = 0.40
-    """Said by the one person that the question names."""
+    """Said by the person that the question is about."""
     speaker_infer: float = 0.30
-    date: float = 0.90
+    date: float = 0.70
     """On a date that the question names."""
-    question_end: float = 0.10
+    question_end: float = 0.15
     short: float = 0.10
     reaction: float = 0.05
     time: float = 0.05
@@ -65,14 +83,14 @@ class Weights:
 
 LATE = Weights(
     lexical_weight=0.1,
-    late_weight=0.7,
+    late_weight=1.0,
     dense_weight=0.0,
     question_before=0.0,
-    comb_lexical=0.5,
+    comb_lexical=0.7,
     comb_spread=0.0,
     comb_dense=0.0,
     comb_late=0.8,
-    after=0.10,
+    after=0.15,
     before=0.10,
     second_before=0.15,
     asked=0.20,
@@ -86,7 +104,7 @@ LATE = Weights(
     question_end=0.05,
     short=0.10,
     reaction=0.05,
-    time=0.05,
+    time=0.075,
     capital=0.05,
     length=0.0,
     when=0.30,

@@ -102,8 +102,7 @@ def _occurrences(around: Around, rows: Keys, counts: Keys) -> Floats:
     """Return how often the raw candidates of each group hold a term."""
     group = around.groups[rows]
     held = (group >= 0) & (around.marks[rows] & STATEMENT == 0)
-    occurrences: Floats = np.bincount(group[held], counts[held], len(around.group_words))
-    return occurrences
+    return np.bincount(group[held], counts[held], len(around.group_words)).astype(np.float64, copy=False)
 
 
 def group_scores(around: Around, found: list[tuple[Keys, Keys]], weights: Floats) -> Floats:
