@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,13 +63,19 @@ class TestRarity:
         assert 0 < many <= few <= 1
 
 
-def test_a_name_that_is_in_every_session_does_not_hide_what_is_asked_for():
-    with Memory.in_memory(embedder=HashEmbedder(), recall_options=RecallOptions().without_vectors()) as memory:
+def test_a_name_that_is_in_every_session_counts_for_little_and_in_one_session_as_any_word():
+    options = RecallOptions().without_vectors()
+    with Memory.in_memory(embedder=HashEmbedder(), recall_options=options) as memory:
         for session in range(6):
-            said = ["Ana, dear Ana, good morning to you", "the weather stays grey in these days"]
-            if session == 2:
-                said += ["a violin lesson costs forty euros there, which is rather a lot of money for an hour"]
-            messages = [{"role": "user", "content": text} for text in said]
-            memory.add(messages, user_id="u", session_id=f"s{session}")
-        [hit] = memory.search("Does Ana pay for a violin?", user_id="u", top_k=1, threshold=0)
-    assert "violin" in hit.item.memory
+            said = ["Ana, good morning", "grey weather today", *(["a violin lesson"] if session == 5 else [])]
+            memory.add([{"role": "user", "content": text} for text in said], user_id="u", session_id=f"s{session}")
+
+        def share(**scope: Any) -> float:
+            """BM25 of the turn with the name, of that with the rare word."""
+            hits = memory.search("Ana, violin", user_id="u", session_id="s5", top_k=20, threshold=0, **scope)
+            words = {hit.item.memory.removeprefix("user: "): hit.parts["lexical"] for hit in hits}
+            return words["Ana, good morning"] / words["a violin lesson"]
+
+        everywhere, alone = share(), share(recall="session")
+    assert everywhere < 0.1
+    assert everywhere < alone / 3
