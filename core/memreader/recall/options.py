@@ -140,14 +140,27 @@ class RecallOptions:
     31 documents each feature of turns loses hits (`python -m benchmarks docs`)."""
 
     floor_one: float = 0.08
-    """Relevance below which a query to a single memory finds nothing; relevance is in [0, 1], see `recall.floor`."""
-    floor_many: float = 0.21
-    """The same for `floor_size` memories or more: the best of many is close to anything by chance."""
+    """Evidence below which a query to a single memory finds nothing; it is in [0, 1], see `recall.floor.margin`."""
+    floor_many: float = 0.38
+    """The same for `floor_size` memories or more: the best of many is close to anything by chance. On 786 questions to
+    five conversations it costs 0.5 points of R@10 (`python -m benchmarks locomo` prints the curve)."""
     floor_size: int = 400
+    floor_utterance: float = 0.28
+    """`floor_many` for a query that is something said."""
+    floor_document: float = 0.21
+    """`floor_many` for pieces of documents: they are long, so that each is less like a question."""
     floor_words: float = 0.08
     """The same for a query of which only the words count."""
+    floor_one_late: float = 0.15
+    """`floor_one`, `floor_many` and `floor_utterance` for memories with token vectors."""
+    floor_many_late: float = 0.435
+    floor_utterance_late: float = 0.37
     relevance_similarity_weight: float = 0.7
     """Share of the similarity in a memory's relevance; the rest is its coverage of the query's terms."""
+    relevance_late_weight: float = 0.45
+    """Share of the late interaction in the evidence that is compared with the floor, where there is any."""
+    relevance_late_similarity_weight: float = 0.73
+    """Share of the similarity in the rest of it."""
 
     def without_vectors(self) -> RecallOptions:
         """Return options by which only words, and what stands around a memory, decide the order."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from memreader.items import TextualMemoryItem
 from memreader.ports import Embedder
-from memreader.recall.floor import chance_similarity, least_relevance, relevance
+from memreader.recall.floor import margin, relevance, scale_of
 from memreader.recall.fuse import QueryForm, fuse
 from memreader.recall.lexical import is_mostly_cjk
 from memreader.recall.options import RecallOptions
@@ -69,7 +69,8 @@ def rank(
     """Return up to `top_k` hits, best first; [] when the query is below the floor.
 
     A hit's score is its own relevance, comparable across queries, or that of a hit after it if that is more: the order
-    is the fusion's, with repeats of the same words last, and scores never rise along it.
+    is the fusion's, with repeats of the same words last, and scores never rise along it. By how much the best evidence
+    of all is above the calibrated floor is the "margin" among each hit's parts.
 
     Args:
         evidence: What the store found for the query.
@@ -85,15 +86,27 @@ def rank(
     """
     if not len(evidence.keys):
         return []
-    chance = chance_similarity(embedder)
-    worth = relevance(evidence.similarity, evidence.coverage, chance=chance, form=form, options=options, terms=terms)
-    if threshold is None and worth.max() < least_relevance(len(worth), form=form, options=options):
-        return []
+    scale = scale_of(embedder)
     fused, contributions = fuse(evidence, question, form=form, options=options)
-    if late is not None and not form.cjk:
-        deep = _late_of_turns(late, evidence, fused)
-        if deep is not None:
-            fused, contributions = fuse(evidence, question, form=form, options=options, late=deep)
+    deep = None if late is None or form.cjk else _late_of_turns(late, evidence, fused)
+    above = margin(
+        evidence.similarity,
+        evidence.coverage,
+        scale=scale,
+        form=form,
+        options=options,
+        terms=terms,
+        late=deep,
+        documents=evidence.around.marks & IN_DOCUMENT != 0,
+        utterance=question.utterance,
+    )
+    if threshold is None and above < 0:
+        return []
+    if deep is not None:
+        fused, contributions = fuse(evidence, question, form=form, options=options, late=deep)
+    worth = relevance(
+        evidence.similarity, evidence.coverage, chance=scale.chance, form=form, options=options, terms=terms
+    )
     order = np.argsort(-fused, kind="stable").tolist()
     hits: list[Hit] = []
     varied = _varied(order, evidence, fetch, top_k)
@@ -111,6 +124,7 @@ def rank(
             "dense": similarity,
             "fused": float(fused[place]),
             "relevance": float(worth[place]),
+            "margin": above,
             **{name: float(values[place]) for name, values in contributions.items()},
         }
         hits.append(Hit(found.item, score, similarity, parts, tuple(found.raw)))
