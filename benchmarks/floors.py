@@ -16,6 +16,7 @@ STEPS = (-0.08, -0.06, -0.04, -0.02, -0.01, 0.0, 0.01, 0.02, 0.04, 0.08)
 DEPTH = 10
 EVERY = 20
 """Of this many turns of another conversation one is a query, too."""
+LATE, PLAIN = "late interaction", "late_interaction=False"
 GOALS = {FOREIGN: 47.0, SWAPPED: 22.0}
 """Percentages refused at least, at `MOST_LOST` points of R@10 lost at most."""
 MOST_LOST = 1.0
@@ -111,12 +112,12 @@ def measure(samples: Sequence[Sample], opened: Opened, embedder: Any) -> dict[st
     """Return what every conversation was asked, with late interaction and without."""
     from memreader import Memory
 
-    asked: dict[str, list[Asked]] = {"late interaction": [], "late_interaction=False": []}
+    asked: dict[str, list[Asked]] = {LATE: [], PLAIN: []}
     for place, sample in enumerate(samples):
         with opened(sample) as memory:
-            asked["late interaction"] += ask(memory, samples, place)
+            asked[LATE] += ask(memory, samples, place)
             with Memory.open(memory.folder, embedder=embedder, late_interaction=False) as other:
-                asked["late_interaction=False"] += ask(other, samples, place)
+                asked[PLAIN] += ask(other, samples, place)
     return asked
 
 
@@ -151,6 +152,16 @@ def lines(name: str, asked: Sequence[Asked], default: float) -> list[str]:
     verdict = all(now.get(kind, 0.0) >= least for kind, least in GOALS.items()) and now["R@10 lost"] <= MOST_LOST
     goals = ", ".join(f"{kind} at least {least:g} %" for kind, least in GOALS.items())
     return [*found, f"goal: {goals}, at most {MOST_LOST:g} point of R@10 lost: {'met' if verdict else 'missed'}"]
+
+
+def trade_offs(samples: Sequence[Sample], opened: Opened, embedder: Any) -> list[str]:
+    """Return the lines that show what relevance floors refuse and cost, with late interaction and without."""
+    from memreader import RecallOptions
+
+    options = RecallOptions()
+    default = {LATE: options.floor_many_late, PLAIN: options.floor_many}
+    found = measure(samples, opened, embedder)
+    return [line for name, asked in found.items() for line in ("", *lines(name, asked, default[name]))]
 
 
 def _speakers(sample: Sample) -> list[str]:

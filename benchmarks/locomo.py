@@ -162,12 +162,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-floors", action="store_true", help="leave out what relevance floors refuse and cost")
 
 
-def trade_offs(samples: Sequence[Sample], embedder: Any) -> list[str]:
-    """Return the lines that show what relevance floors refuse and cost, with late interaction and without."""
-    asked = floors.measure(samples, partial(filled, embedder=embedder), embedder)
-    return [line for name, some in asked.items() for line in ("", *floors.lines(name, some))]
-
-
 def main(arguments: argparse.Namespace) -> dict[str, Any]:
     """Run, print, and return the result."""
     from memreader import MiniLMEmbedder
@@ -188,5 +182,7 @@ def main(arguments: argparse.Namespace) -> dict[str, Any]:
     for values in results.values():
         if isinstance(values, dict):
             values["ratio R@10"] = values["R@10"] / results["memreader"]["R@10"]
-    notes = trade_offs(samples, embedder) if len(samples) > 1 and not arguments.no_floors else []
+    notes: list[str] = []
+    if not arguments.no_floors:
+        notes = floors.trade_offs(samples, partial(filled, embedder=embedder), embedder)
     return show("turn R@k on LoCoMo-form data, %, categories 1-4", results, arguments, notes=notes)

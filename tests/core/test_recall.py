@@ -17,7 +17,7 @@ from memreader.memory import Memory
 from memreader.ports import Vectors
 from memreader.recall import Question, RecallOptions, query_form, rank
 from memreader.recall.features import spread
-from memreader.recall.floor import least_relevance, margin, relevance, scale_of
+from memreader.recall.floor import least_relevance, relevance, scale_of
 from memreader.recall.fuse import QueryForm, fuse
 from memreader.stores import Evidence
 from memreader.stores.around import around_of

@@ -50,8 +50,10 @@ QUESTIONS = (
 
 USUAL = 0.69
 """How far MiniLM places these above chance, as a share of what is above it: the floors are for such an embedder."""
-MOST_STRETCHED = 2.0
+MOST_STRETCHED = 2.5
 """Times the similarities of an embedder that places them nearer to chance are stretched at most."""
+SAME = 0.999
+"""Cosine from which two vectors are of the same text, read the same way."""
 LONG = 12
 """Terms of a long question."""
 
@@ -61,7 +63,7 @@ class Scale:
     """How an embedder's cosines are to be read."""
 
     chance: float
-    """Mean cosine of unrelated texts: about 0.05 for MiniLM, 0.8 for E5 models, whose cosines all lie close together."""
+    """Mean cosine of unrelated texts: about 0.05 for MiniLM, 0.8 for E5 models, whose cosines lie close together."""
     stretch: float = 1.0
     """By how much what is above chance is multiplied, so that a question and its answer are about as far above it as
     for MiniLM."""
@@ -77,6 +79,9 @@ def scale_of(embedder: Embedder) -> Scale:
     if embedder.fingerprint not in _known:
         vectors = embedder.embed((*UNRELATED, *QUESTIONS))
         said, asked = vectors[: len(UNRELATED)], vectors[len(UNRELATED) :]
+        # Only for an embedder that reads questions in a way of its own: one by one may be a request each.
+        if float(embedder.embed_query(QUESTIONS[0]) @ asked[0]) < SAME:
+            asked = np.stack([embedder.embed_query(question) for question in QUESTIONS])
         chance = float((said @ said.T)[np.triu_indices(len(said), 1)].mean())
         above = (float((said * asked).sum(axis=1).mean()) - chance) / max(1 - chance, 1e-6)
         stretch = float(np.clip(USUAL / max(above, 1e-6), 1.0, MOST_STRETCHED))
@@ -161,16 +166,13 @@ def margin(
         (np.isnan(deep) & ~paper, False, False),
         (np.isnan(deep) & paper, False, True),
     ):
-        count = int(np.count_nonzero(chosen))
-        if count:
-            best = float(above[chosen].max()), float(covered[chosen].max())
-            found = _mixed(*best, float(np.clip(deep[chosen].max(), 0.0, 1.0)) if has_late else None, options)
-            margins.append(
-                found
-                - least_relevance(
-                    count, form=form, options=options, late=has_late, document=document, utterance=utterance
-                )
+        if count := int(np.count_nonzero(chosen)):
+            floor = least_relevance(
+                count, form=form, options=options, late=has_late, document=document, utterance=utterance
             )
+            highest = float(np.clip(deep[chosen].max(), 0.0, 1.0)) if has_late else None
+            best = _mixed(float(above[chosen].max()), float(covered[chosen].max()), highest, options)
+            margins.append(best - floor)
     return max(margins)
 
 
