@@ -94,6 +94,25 @@ def test_where_only_words_count_the_similarity_says_nothing() -> None:
     assert margin_of([(0.0, 0.2, 0.0, "late")], form=WORDS_ONLY) > 0
 
 
+class Alike(HashEmbedder):
+    """Gives every text nearly the same vector."""
+
+    name = fingerprint = "alike"
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors: Vectors = 0.01 * HashEmbedder().embed(texts)
+        vectors[:, 0] += 1
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_an_embedder_that_tells_nothing_apart_leaves_the_verdict_to_the_words() -> None:
+    scale = scale_of(Alike())
+    assert not scale.tells
+    assert scale_of(HashEmbedder()).tells
+    assert margin_of([(0.0, 0.2, 0.0, "plain")], scale=scale) > 0
+    assert margin_of([(1.0, 0.02, 0.0, "plain")], scale=scale) < 0
+
+
 def test_of_a_long_text_a_small_share_of_its_terms_is_enough() -> None:
     assert margin_of([(0.2, 0.2, 0.0, "plain")], terms=60) > margin_of([(0.2, 0.2, 0.0, "plain")], terms=12)
 

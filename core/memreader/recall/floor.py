@@ -52,6 +52,8 @@ USUAL = 0.69
 """How far MiniLM places these above chance, as a share of what is above it: the floors are for such an embedder."""
 MOST_STRETCHED = 2.5
 """Times the similarities of an embedder that places them nearer to chance are stretched at most."""
+LEAST_ABOVE, MOST_CHANCE = 0.05, 0.98
+"""An embedder that is worse than that does not know English, or no language at all: its scale can't be measured."""
 SAME = 0.999
 """Cosine from which two vectors are of the same text, read the same way."""
 LONG = 12
@@ -67,6 +69,8 @@ class Scale:
     stretch: float = 1.0
     """By how much what is above chance is multiplied, so that a question and its answer are about as far above it as
     for MiniLM."""
+    tells: bool = True
+    """Whether it places a question nearer to its answer than chance; if not, only words say what a query speaks to."""
 
 
 _known: dict[str, Scale] = {}
@@ -85,7 +89,8 @@ def scale_of(embedder: Embedder) -> Scale:
         chance = float((said @ said.T)[np.triu_indices(len(said), 1)].mean())
         above = (float((said * asked).sum(axis=1).mean()) - chance) / max(1 - chance, 1e-6)
         stretch = float(np.clip(USUAL / max(above, 1e-6), 1.0, MOST_STRETCHED))
-        _known[embedder.fingerprint] = Scale(chance, stretch)
+        tells = above > LEAST_ABOVE and chance < MOST_CHANCE
+        _known[embedder.fingerprint] = Scale(chance, stretch, tells)
     return _known[embedder.fingerprint]
 
 
@@ -155,7 +160,7 @@ def margin(
         utterance: The query is something said.
     """
     covered = _covered(coverage, terms)
-    if form.cjk and not form.embedder_knows:
+    if (form.cjk and not form.embedder_knows) or not scale.tells:
         return float(covered.max()) - options.floor_words
     above = np.clip(_above(similarity, scale.chance) * scale.stretch, 0.0, 1.0)
     deep = np.full(len(covered), np.nan) if late is None else late
