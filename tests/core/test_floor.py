@@ -113,6 +113,14 @@ def test_an_embedder_that_tells_nothing_apart_leaves_the_verdict_to_the_words() 
     assert margin_of([(1.0, 0.02, 0.0, "plain")], scale=scale) < 0
 
 
+def test_similarities_that_lie_half_as_far_above_chance_count_the_same_stretched_twice() -> None:
+    near = Scale(chance=0.8, stretch=2.0)
+    far = Scale(chance=0.0)
+    assert margin_of([(0.8 + 0.2 * 0.3, 0.0, 0.0, "plain")], scale=near) == pytest.approx(
+        margin_of([(0.6, 0.0, 0.0, "plain")], scale=far)
+    )
+
+
 def test_of_a_long_text_a_small_share_of_its_terms_is_enough() -> None:
     assert margin_of([(0.2, 0.2, 0.0, "plain")], terms=60) > margin_of([(0.2, 0.2, 0.0, "plain")], terms=12)
 
