@@ -2,7 +2,8 @@
 
 Vectors are computed before the clock runs, so that `Memory.search` and `Memory.add` cost what they do with an embedder
 that takes no time. The texts are turns of talk whose words are as frequent as in real text (Zipf); their vectors are
-sums of the words'.
+sums of the words', and each word has one or two pieces whose vectors late interaction compares. Each size is measured
+with late interaction, the default, and without.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from benchmarks.progress import bar
 from benchmarks.systems import size_mb
 from benchmarks.table import show
 from benchmarks.texts import ENGLISH_WORDS
-from memreader.types import Vectors
+from memreader.types import Framed, TokenVectors, Vectors
 
 USER = "ana"
 SPEAKERS = ("Ana", "Ben")
@@ -41,10 +42,13 @@ PATIENCE_S = 120.0
 SEARCH_GOALS = {700: 3.0, 10_000: 9.0, 100_000: 90.0}
 """Items -> median milliseconds, at most."""
 ADD_GOAL = (100_000, 0.5)
+LONG_WORD = 5
+"""Letters above which a word has two pieces."""
 NOTES = (
     f"search: top {TOP_K} of one user, its indexes in memory; after an add: the first search after one item was added.",
     "add: a turn of a session that goes on, or an item; written durably (process) with words, sources, change log.",
-    "memory: of the indexes as the store counts them, and what the process grew by from opening to the first search.",
+    "memory: of the store's indexes as it counts them; process: what it grew by from opening to the first search, with"
+    " the vectors of pieces that late interaction keeps.",
     "found: share of the queries, made of four words of a turn, that have this turn among the hits.",
 )
 
@@ -113,6 +117,8 @@ class GivenVectors:
     dimension = 384
     max_tokens = 256
     fingerprint = "given:sum-of-words-1"
+    token_fingerprint = "given:pieces-1"
+    token_dimension = 96
 
     def __init__(self, talk: Talk) -> None:
         rng = np.random.default_rng(5)
@@ -123,11 +129,16 @@ class GivenVectors:
         self._rows = rows * np.sqrt(places / len(rows))[:, None]
         self._place = {word: place for place, word in enumerate(talk.words)}
         self._known: dict[str, Vectors] = {}
+        pieces = rng.standard_normal((2 * len(rows), self.token_dimension), np.float32)
+        pieces += rng.standard_normal(self.token_dimension).astype(np.float32)
+        self._pieces = np.round(pieces / np.linalg.norm(pieces, axis=1, keepdims=True) * 127).astype(np.int8)
+        self._known_pieces: dict[str, TokenVectors] = {}
         self.misses = 0
 
     def prepare(self, texts: Sequence[str]) -> None:
         """Compute the vectors of texts before they are asked for."""
         self._known.update((text, self._vector(text)) for text in texts)
+        self._known_pieces.update((text, self._tokens(text)) for text in texts)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors, one row per text."""
@@ -143,34 +154,59 @@ class GivenVectors:
             vector = self._vector(text)
         return vector
 
+    def embed_tokens(self, texts: Sequence[Framed]) -> list[TokenVectors]:
+        """Return the vectors of the pieces of each text's words; what stands around it makes no difference."""
+        return [self.embed_query_tokens(framed.text) for framed in texts]
+
+    def embed_query_tokens(self, text: str) -> TokenVectors:
+        """Return the vectors of the pieces of a text's words."""
+        tokens = self._known_pieces.get(text)
+        if tokens is None:
+            self.misses += 1
+            tokens = self._tokens(text)
+        return tokens
+
+    def _tokens(self, text: str) -> TokenVectors:
+        words = zip(self._words(text), self._places(text), strict=False)
+        # Most words have a piece of their own, long ones a second one that other words have, too.
+        ids = [
+            piece for word, place in words for piece in ((place, -place % 997) if len(word) > LONG_WORD else (place,))
+        ]
+        return TokenVectors(np.array(ids, np.uint16), self._pieces[ids])
+
+    def _words(self, text: str) -> list[str]:
+        return text.lower().replace(":", " ").strip(".?! ").split()
+
+    def _places(self, text: str) -> list[int]:
+        return [self._place.get(word, len(self._rows) - 1) for word in self._words(text)] or [0]
+
     def _vector(self, text: str) -> Vectors:
-        words = text.lower().replace(":", " ").strip(".?! ").split()
-        places = [self._place.get(word, len(self._rows) - 1) for word in words] or [0]
+        places = self._places(text)
         total = self._rows[places].sum(axis=0) + 0.5 * self._common
         vector: Vectors = total / np.linalg.norm(total)
         return vector
 
 
-def build(folder: str, items: int) -> dict[str, Any]:
+def build(folder: str, items: int, late: bool) -> dict[str, Any]:
     """Add `items` turns to a memory in `folder`, session by session; return how fast that was and what it takes."""
     from memreader import Memory
 
     talk = Talk.make()
     taken: list[float] = []
-    with Memory.open(folder, embedder=GivenVectors(talk)) as memory:
+    with Memory.open(folder, embedder=GivenVectors(talk), late_interaction=late) as memory:
         for session_id, messages in talk.sessions(items):
             call = partial(memory.add, messages, user_id=USER, session_id=session_id)
             taken += timed([call], PATIENCE_S, skip=0)
     return {"bulk add/s": items / sum(taken), "disk, B/item": 2**20 * size_mb(Path(folder)) / items}
 
 
-def look(folder: str, items: int, samples: int) -> dict[str, Any]:
+def look(folder: str, items: int, samples: int, late: bool) -> dict[str, Any]:
     """Return what searches in `folder` take, and what its indexes take in memory."""
     from memreader import Memory
 
     talk = Talk.make()
     embedder = GivenVectors(talk)
-    with Memory.in_memory(embedder=embedder) as small:
+    with Memory.in_memory(embedder=embedder, late_interaction=late) as small:
         # What is imported and measured at the first call counts as starting the process.
         small.add([talk.message(0)], user_id=USER)
         small.search(talk.question(0), user_id=USER)
@@ -180,7 +216,7 @@ def look(folder: str, items: int, samples: int) -> dict[str, Any]:
     gc.collect()
     before = resident_mb()
     found: list[bool] = []
-    with Memory.open(folder, embedder=embedder) as memory:
+    with Memory.open(folder, embedder=embedder, late_interaction=late) as memory:
 
         def ask(number: int) -> None:
             hits = memory.search(questions[number], user_id=USER, top_k=TOP_K)
@@ -197,7 +233,7 @@ def look(folder: str, items: int, samples: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def grow(folder: str, items: int, samples: int) -> dict[str, Any]:
+def grow(folder: str, items: int, samples: int, late: bool) -> dict[str, Any]:
     """Return what adding one turn, or one item, to the memory in `folder` takes, and the first search after that."""
     from memreader import Memory
 
@@ -209,7 +245,7 @@ def grow(folder: str, items: int, samples: int) -> dict[str, Any]:
     questions = {number: talk.question(number) for number in turns}
     embedder.prepare([f"{message['name']}: {message['content']}" for message in messages.values()])
     embedder.prepare([*alone, *questions.values()])
-    with Memory.open(folder, embedder=embedder) as memory:
+    with Memory.open(folder, embedder=embedder, late_interaction=late) as memory:
         memory.search(talk.question(0), user_id=USER, top_k=TOP_K)
         embedder.misses = 0
 
@@ -257,16 +293,17 @@ def main(arguments: argparse.Namespace) -> dict[str, Any]:
         for place, items in enumerate(arguments.items):
             progress("sizes", place, len(arguments.items))
             results[f"{items:,} items"] = measure(items, arguments)
+            results[f"{items:,}, without late"] = measure(items, arguments, late=False)
     notes = [*NOTES, *verdicts({items: results[f"{items:,} items"] for items in arguments.items})]
     return show("latency of Memory, vectors given", results, arguments, notes=notes)
 
 
-def measure(items: int, arguments: argparse.Namespace) -> dict[str, Any]:
+def measure(items: int, arguments: argparse.Namespace, *, late: bool = True) -> dict[str, Any]:
     """Return the row of one size, from a folder that is made for it and removed afterwards."""
     with tempfile.TemporaryDirectory(dir=arguments.folder, prefix="latency-") as folder:
-        built = _alone(build, folder, items)
-        looked = _alone(look, folder, items, arguments.samples)
-        grown = _alone(grow, folder, items, arguments.samples)
+        built = _alone(build, folder, items, late)
+        looked = _alone(look, folder, items, arguments.samples, late)
+        grown = _alone(grow, folder, items, arguments.samples, late)
     row = {**looked, **grown, **built, "misses": looked["misses"] + grown["misses"]}
     return row if row["misses"] else {name: value for name, value in row.items() if name != "misses"}
 

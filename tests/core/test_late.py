@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from memreader.embedding import MiniLMEmbedder
 from memreader.memory import Memory
 from memreader.recall.fuse import _spread_known
 from memreader.recall.late import LateIndex
-from memreader.recall.maxsim import BLOCK, Tokens
+from memreader.recall.maxsim import BLOCK, Tokens, compare
 from memreader.testing import HashEmbedder, HashTokenEmbedder, TokenEmbedderContract
 from memreader.types import Framed, Hit, TokenVectors
 from other_process import end, heard, say, start
@@ -95,20 +96,51 @@ def test_the_scores_are_the_formula_however_the_vectors_came(
 
 def test_more_vectors_than_a_block_are_compared() -> None:
     random = np.random.default_rng(1)
-    found = {key: random_tokens(random, 50) for key in range(1, BLOCK // 50 + 30)}
-    query = random_tokens(random, 3)
+    query = random_tokens(random, 60, dimension=96)
+    block = BLOCK // query.vectors.size
+    found = {key: random_tokens(random, 9, dimension=96) for key in range(1, block // 9 + 5)}
+    assert sum(len(tokens.pieces) for tokens in found.values()) % block
     keys = np.array(sorted(found), np.int64)
     scores = Tokens().grown(list(found.items()), 1).scores(query, keys)
     np.testing.assert_allclose(scores, [naive(query, found, key) for key in keys.tolist()], rtol=1e-5, atol=1e-6)
+
+
+@given(steps, st.integers(1, 5), st.integers(0, 2**32 - 1))
+@settings(max_examples=40, deadline=None)
+def test_candidates_alone_score_by_the_same_formula(steps: list[dict[int, int]], size: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    found = {key: random_tokens(random, count) for step in steps for key, count in step.items()}
+    query = random_tokens(random, size)
+    keys = random.permutation(np.arange(1, 45)).tolist()
+    packed = {key: (one.pieces.tobytes(), one.vectors.tobytes()) for key, one in found.items()}
+    scores = compare(query, [packed.get(key) for key in keys])
+    np.testing.assert_allclose(scores, [naive(query, found, key) for key in keys], rtol=1e-5, atol=1e-6)
+
+
+def test_comparing_starts_no_threads() -> None:
+    random = np.random.default_rng(1)
+    found = [random_tokens(random, 30, dimension=96) for _ in range(300)]
+    packed = [(one.pieces.tobytes(), one.vectors.tobytes()) for one in found]
+    query = random_tokens(random, 25, dimension=96)
+    compare(query, packed)
+    others = time.process_time() - time.thread_time()
+    for _ in range(20):
+        compare(query, packed)
+    assert time.process_time() - time.thread_time() - others < 0.02
 
 
 def keys_of(memory: Memory, user_id: str = "ana") -> Any:
     return memory._store.tokens.keys(user_id)
 
 
+def falling(keys: Any) -> Any:
+    """Says that the first candidates are the likeliest."""
+    return lambda: -np.arange(float(len(keys)))
+
+
 def late_scores(index: LateIndex, memory: Memory, question: str, *, model: str = MODEL, user: str = "ana") -> Any:
     keys = keys_of(memory, user)
-    return index.scores(user, model, TOKENS.embed_query_tokens(question), keys, keys)
+    return index.scores(user, model, TOKENS.embed_query_tokens(question), keys, falling(keys))
 
 
 def test_an_answer_is_nearer_to_a_question_after_what_it_answers(minilm: MiniLMEmbedder) -> None:
@@ -133,11 +165,27 @@ def test_of_many_only_the_likely_are_looked_at(memory: Memory) -> None:
     assert np.isneginf(scores[2:]).all()
 
 
+def test_the_likely_are_asked_for_only_where_there_are_many(memory: Memory) -> None:
+    memory.add(CHAT, user_id="ana", session_id="s")
+    keys, query = keys_of(memory), TOKENS.embed_query_tokens("green bicycle")
+    asked: list[int] = []
+
+    def last() -> Any:
+        asked.append(1)
+        return np.arange(float(len(keys)))
+
+    assert LateIndex(memory._store).scores("ana", MODEL, query, keys, last) is not None
+    assert not asked
+    scores = LateIndex(memory._store, resident=3, candidates=3).scores("ana", MODEL, query, keys, last)
+    assert np.isneginf(scores).tolist() == [True] * 3 + [False] * 3  # type: ignore[arg-type]
+    assert asked
+
+
 def test_a_filter_to_few_of_a_large_user_does_not_load_all(memory: Memory) -> None:
     memory.add(CHAT, user_id="ana", session_id="s")
     index = LateIndex(memory._store, resident=3)
     keys = keys_of(memory)[:2]
-    assert np.isfinite(index.scores("ana", MODEL, TOKENS.embed_query_tokens("whales"), keys, keys)).all()  # type: ignore[arg-type]
+    assert np.isfinite(index.scores("ana", MODEL, TOKENS.embed_query_tokens("whales"), keys, falling(keys))).all()  # type: ignore[arg-type]
     assert index.nbytes == 0
 
 
@@ -145,11 +193,11 @@ def test_a_filter_to_few_leaves_the_others_in_memory(memory: Memory) -> None:
     memory.add([f"fact number {n}" for n in range(150)], user_id="ana")
     index = LateIndex(memory._store)
     query, keys = TOKENS.embed_query_tokens("fact 7"), keys_of(memory)
-    before = index.scores("ana", MODEL, query, keys, keys)
+    before = index.scores("ana", MODEL, query, keys, falling(keys))
     assert before is not None
-    few = index.scores("ana", MODEL, query, keys[:2], keys[:2])
+    few = index.scores("ana", MODEL, query, keys[:2], falling(keys[:2]))
     np.testing.assert_array_equal(few, before[:2])
-    np.testing.assert_array_equal(index.scores("ana", MODEL, query, keys, keys), before)
+    np.testing.assert_array_equal(index.scores("ana", MODEL, query, keys, falling(keys)), before)
 
 
 def test_memory_stays_below_the_bound_but_for_the_last_user(memory: Memory) -> None:
@@ -176,11 +224,11 @@ def test_where_few_items_have_vectors_there_is_no_late_interaction(memory: Memor
     index, keys = LateIndex(memory._store), keys_of(memory)
     query = TOKENS.embed_query_tokens("whales")
     half = np.append(keys, np.arange(1000, 1000 + len(keys)))
-    scores = index.scores("ana", MODEL, query, half, half)
+    scores = index.scores("ana", MODEL, query, half, falling(half))
     assert scores is not None
     assert np.isnan(scores[len(keys) :]).all()
     fewer = np.append(half, 5000)
-    assert index.scores("ana", MODEL, query, fewer, fewer) is None
+    assert index.scores("ana", MODEL, query, fewer, falling(fewer)) is None
 
 
 def test_what_is_added_and_deleted_elsewhere_is_seen(memory: Memory) -> None:

@@ -7,12 +7,14 @@ ColBERT, Khattab and Zaharia 2020, weighted by rarity).
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from memreader.forksafe import Guard
-from memreader.recall.maxsim import Tokens
+from memreader.recall.highest import highest
+from memreader.recall.maxsim import Tokens, compare
 from memreader.records import Keys
 from memreader.stores import Store
 from memreader.types import TokenVectors
@@ -55,7 +57,9 @@ class LateIndex:
         with self._guard.lock:
             return sum(tokens.nbytes for tokens in self._users.values())
 
-    def scores(self, user_id: str, model: str, query: TokenVectors, keys: Keys, likely: Keys) -> Floats | None:
+    def scores(
+        self, user_id: str, model: str, query: TokenVectors, keys: Keys, likely: Callable[[], Floats]
+    ) -> Floats | None:
         """Return the late interaction of each candidate with a question.
 
         NaN where one has no token vectors, -inf where it was not looked at, since others are likelier. None where too
@@ -66,7 +70,7 @@ class LateIndex:
             model: Fingerprint of what the question's vectors are of.
             query: Of the question.
             keys: Numbers of the candidates.
-            likely: The same, most likely first: of many, only these are looked at.
+            likely: Says how likely each is: of many, only the likeliest are looked at.
         """
         if not len(query.pieces) or not len(keys):
             return None
@@ -74,14 +78,14 @@ class LateIndex:
         if tokens is not None:
             found = tokens.scores(query, keys)
             return found if _is_enough(found) else None
-        chosen = likely[: self._candidates]
-        some = Tokens().grown(self._store.tokens.of(user_id, model, chosen), 0)
-        found = some.scores(query, chosen)
-        if not _is_enough(found):
+        places = highest(likely(), self._candidates)
+        chosen = keys[places].tolist()
+        packed = self._store.tokens.of(user_id, model, chosen)
+        some = compare(query, [packed.get(key) for key in chosen])
+        if not _is_enough(some):
             return None
         scores = np.full(len(keys), -np.inf)
-        order = np.argsort(keys, kind="stable")
-        scores[order[np.searchsorted(keys, chosen, sorter=order)]] = found
+        scores[places] = some
         return scores
 
     def _tokens(self, user_id: str, model: str) -> Tokens | None:

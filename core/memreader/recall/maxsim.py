@@ -10,13 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from memreader.records import Keys
+from memreader.stores.columns import distinct
+from memreader.stores.tokens import Packed
 from memreader.types import TokenVectors
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 VOCABULARY = 1 << 16
-BLOCK = 2048
-"""Vectors compared at once: as float32 they fit the processor's cache, so eight bits in memory cost no time."""
+BLOCK = 1 << 18
+"""Multiplications of one product of matrices: above, OpenBLAS starts threads, and on a busy machine they wait for each
+other many times as long as the work takes. As float32 a block fits the processor's cache, so eight bits in memory cost
+no time.
+"""
 SCALE = 127.0
 
 
@@ -85,21 +90,19 @@ class Tokens:
         if not len(part):
             return Tokens(seq)
         owners = np.repeat(np.arange(len(part)), np.diff(part.starts))
-        pieces = np.unique(owners * VOCABULARY + part.pieces) % VOCABULARY
+        pieces = distinct(owners * VOCABULARY + part.pieces) % VOCABULARY
         frequency = np.bincount(pieces, minlength=VOCABULARY).astype(np.int32)
         return Tokens(seq, part, None, len(part), frequency)
 
     def scores(self, query: TokenVectors, keys: Keys) -> Floats:
         """Return the late interaction of each item of `keys`, NaN for one that isn't here."""
-        frequency = self._frequency[query.pieces]
-        weights = np.log1p((self._count - frequency + 0.5) / (frequency + 0.5))
-        weights /= max(float(weights.sum()), 1e-9)
+        weights = _weights(self._frequency[query.pieces], self._count)
         scores = np.full(len(keys), np.nan)
         for part in self._parts:
             places = np.searchsorted(part.keys, keys)
             places[places == len(part)] = 0
             known = part.keys[places] == keys
-            scores[known] = (part.best(query) @ weights)[places[known]]
+            scores[known] = (_best(part.vectors, part.starts, query) @ weights)[places[known]]
         return scores
 
 
@@ -142,17 +145,59 @@ class _Part:
             return None
         return self.pieces[self.starts[place] : self.starts[place + 1]]
 
-    def best(self, query: TokenVectors) -> Floats:
-        """Return the highest cosine of each item with each piece of the question, shape (items, pieces)."""
-        wanted = np.ascontiguousarray(query.vectors.astype(np.float32).T)
-        similar = np.empty((len(self.vectors), wanted.shape[1]), np.float32)
-        block = np.empty((BLOCK, wanted.shape[0]), np.float32)
-        for start in range(0, len(self.vectors), BLOCK):
-            part = self.vectors[start : start + BLOCK]
-            block[: len(part)] = part
-            np.matmul(block[: len(part)], wanted, out=similar[start : start + len(part)])
-        best: Floats = np.maximum.reduceat(similar, self.starts[:-1], axis=0) / (SCALE * SCALE)
-        return best
+
+def compare(query: TokenVectors, found: Sequence[Packed | None]) -> Floats:
+    """Return the late interaction of each memory, NaN for a None; how rare a piece is, is counted over these."""
+    there = [packed for packed in found if packed is not None]
+    scores = np.full(len(found), np.nan)
+    if not there:
+        return scores
+    pieces = np.frombuffer(b"".join([packed[0] for packed in there]), "<u2")
+    vectors = np.frombuffer(b"".join([packed[1] for packed in there]), np.int8).reshape(len(pieces), -1)
+    sizes = np.array([len(packed[0]) // 2 for packed in there], np.int64)
+    weights = _weights(_frequency_of(query.pieces, pieces, sizes), len(there))
+    known = np.array([packed is not None for packed in found])
+    scores[known] = _best(vectors, np.append(0, np.cumsum(sizes)), query) @ weights
+    return scores
+
+
+def _weights(frequency: npt.NDArray[np.integer], count: int) -> Floats:
+    """Return how much each piece of a question counts, given how many of `count` memories have it."""
+    weights: Floats = np.log1p((count - frequency + 0.5) / (frequency + 0.5))
+    return weights / max(float(weights.sum()), 1e-9)
+
+
+def _frequency_of(wanted: npt.NDArray[np.uint16], pieces: npt.NDArray[np.uint16], sizes: Keys) -> Keys:
+    """Return in how many memories each wanted piece occurs, given all their pieces and how many each has."""
+    kinds, which = np.unique(wanted, return_inverse=True)
+    code = np.full(VOCABULARY, -1, np.int32)
+    code[kinds] = np.arange(len(kinds))
+    codes = code[pieces]
+    at = np.flatnonzero(codes >= 0)
+    owners = np.repeat(np.arange(len(sizes)), sizes)[at]
+    held = distinct(owners * len(kinds) + codes[at]) % len(kinds)
+    frequency: Keys = np.bincount(held, minlength=len(kinds))[which]
+    return frequency
+
+
+def _best(vectors: npt.NDArray[np.int8], starts: Keys, query: TokenVectors) -> Floats:
+    """Return the highest cosine of each memory with each piece of the question, shape (memories, pieces).
+
+    Args:
+        vectors: Of all memories, one after another.
+        starts: Of each memory, and the end of the last.
+        query: Of the question.
+    """
+    wanted = np.ascontiguousarray(query.vectors.astype(np.float32).T)
+    size = max(BLOCK // wanted.size, 1)
+    similar = np.empty((len(vectors), wanted.shape[1]), np.float32)
+    block = np.empty((size, wanted.shape[0]), np.float32)
+    for start in range(0, len(vectors), size):
+        part = vectors[start : start + size]
+        block[: len(part)] = part
+        np.matmul(block[: len(part)], wanted, out=similar[start : start + len(part)])
+    best: Floats = np.maximum.reduceat(similar, starts[:-1], axis=0) / (SCALE * SCALE)
+    return best
 
 
 def _joined(parts: Sequence[_Part], only: Keys | None = None) -> _Part:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from memreader.items import TextualMemoryItem
 from memreader.ports import Embedder
 from memreader.recall.floor import margin, relevance, scale_of
-from memreader.recall.fuse import QueryForm, fuse
+from memreader.recall.fuse import Floats, QueryForm, fuse
+from memreader.recall.highest import highest
 from memreader.recall.lexical import is_mostly_cjk
 from memreader.recall.options import RecallOptions
 from memreader.recall.question import Question
@@ -24,7 +25,9 @@ from memreader.types import Hit
 LOOK_AHEAD = 10
 """Times k candidates are looked through for k with different words."""
 
-Late: TypeAlias = Callable[[Keys, Keys], npt.NDArray[np.float64] | None]
+Likely: TypeAlias = Callable[[], Floats]
+
+Late: TypeAlias = Callable[[Keys, Likely], Floats | None]
 
 Fetch: TypeAlias = Callable[[Keys], Sequence[TextualMemoryItem | None]]
 """Numbers of items in, items out, in order; None for one that is gone."""
@@ -82,13 +85,15 @@ def rank(
         options: Weights.
         fetch: Gives the items of numbers, None for one that is gone.
         terms: How many the query has; 0 for a few.
-        late: Gives the late interaction of candidates, given their numbers twice: in order, and the likely first.
+        late: Gives the late interaction of candidates, given their numbers and what says how likely each is.
     """
     if not len(evidence.keys):
         return []
     scale = scale_of(embedder)
-    fused, contributions = fuse(evidence, question, form=form, options=options)
-    deep = None if late is None or form.cjk else _late_of_turns(late, evidence, fused)
+    fused_with = partial(fuse, evidence, question, form=form, options=options)
+    deep = None
+    if late is not None and not form.cjk:
+        deep = _late_of_turns(late, evidence, lambda: fused_with()[0])
     above = margin(
         evidence.similarity,
         evidence.coverage,
@@ -102,12 +107,11 @@ def rank(
     )
     if threshold is None and above < 0:
         return []
-    if deep is not None:
-        fused, contributions = fuse(evidence, question, form=form, options=options, late=deep)
+    fused, contributions = fused_with(late=deep)
     worth = relevance(
         evidence.similarity, evidence.coverage, chance=scale.chance, form=form, options=options, terms=terms
     )
-    order = np.argsort(-fused, kind="stable").tolist()
+    order = highest(fused, LOOK_AHEAD * top_k).tolist()
     hits: list[Hit] = []
     varied = _varied(order, evidence, fetch, top_k)
     scores = [float(worth[[found.place, *found.raw.values()]].max()) for found in varied]
@@ -131,11 +135,10 @@ def rank(
     return hits
 
 
-def _late_of_turns(late: Late, evidence: Evidence, fused: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
+def _late_of_turns(late: Late, evidence: Evidence, likely: Likely) -> Floats | None:
     """Return the late interaction of each candidate, NaN for pieces of documents, which have none; None without."""
     turns = np.flatnonzero(evidence.around.marks & IN_DOCUMENT == 0)
-    likely = turns[np.argsort(-fused[turns], kind="stable")]
-    found = late(evidence.keys[turns], evidence.keys[likely])
+    found = late(evidence.keys[turns], lambda: likely()[turns])
     if found is None:
         return None
     deep = np.full(len(evidence.keys), np.nan)

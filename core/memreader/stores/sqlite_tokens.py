@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from memreader.items import TextualMemoryItem
 from memreader.records import Keys
 from memreader.stores.database import Database
 from memreader.stores.refined import messages_near
 from memreader.stores.rows import item_of
-from memreader.stores.tokens import Found, TokenPart, claim_tokens, keys_with_tokens, tokenless, tokens_of, tokens_since
+from memreader.stores.tokens import (
+    Packed,
+    TokenPart,
+    claim_tokens,
+    keys_with_tokens,
+    tokenless,
+    tokens_of,
+    tokens_since,
+)
 from memreader.types import Message
 
 
@@ -28,7 +36,7 @@ class SqliteTokens:
         with self._database.snapshot() as db:
             return tokens_since(db, user_id, model, seq, limit=limit, at_most=at_most)
 
-    def of(self, user_id: str, model: str, keys: Keys) -> Found:
+    def of(self, user_id: str, model: str, keys: Sequence[int]) -> dict[int, Packed]:
         """Return the token vectors of a model of those of the user's items that have some, by number."""
         with self._database.snapshot() as db:
             return tokens_of(db, user_id, model, keys)

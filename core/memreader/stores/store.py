@@ -260,7 +260,7 @@ class Store:
 
     def has_items(self, user_id: str) -> bool:
         """Return whether the user has any item."""
-        return len(self._items.find(user_id, Selection(), limit=1)) > 0
+        return self._items.has_any(user_id)
 
     def users(self) -> list[str]:
         """Return the ids of all users that have items, messages or documents, in alphabetical order."""

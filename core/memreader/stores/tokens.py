@@ -17,6 +17,8 @@ from memreader.types import TokenVectors
 
 Found: TypeAlias = list[tuple[int, TokenVectors]]
 """Number of an item, and the vectors of its pieces."""
+Packed: TypeAlias = tuple[bytes, bytes]
+"""Pieces of an item (two bytes each, little-endian) and their vectors, as they are on the disk."""
 
 BEFORE, AFTER = 2, 1
 """Turns before and after one that its vectors are made with."""
@@ -147,17 +149,18 @@ def keys_with_tokens(db: sqlite3.Connection, user_id: str) -> Keys:
     return np.array([key for (key,) in rows], np.int64)
 
 
-def tokens_of(db: sqlite3.Connection, user_id: str, model: str, keys: Keys) -> Found:
-    """Return the token vectors of this model of those items that have some."""
+def tokens_of(db: sqlite3.Connection, user_id: str, model: str, keys: Sequence[int]) -> dict[int, Packed]:
+    """Return the token vectors of this model of those items that have some, by their numbers."""
     row = db.execute(_MODEL).fetchone()
     if row is None or row[0] != model:
-        return []
-    found: Found = []
-    wanted: Sequence[int] = keys.tolist()
-    for start in range(0, len(wanted), _BOUND):
-        part = wanted[start : start + _BOUND]
-        query = f"SELECT item, pieces, vectors FROM tokens WHERE item IN ({','.join('?' * len(part))}) AND user_id = ?"
-        found += [(key, _read(pieces, vectors)) for key, pieces, vectors in db.execute(query, (*part, user_id))]
+        return {}
+    found: dict[int, Packed] = {}
+    for start in range(0, len(keys), _BOUND):
+        part = keys[start : start + _BOUND]
+        marks = ",".join("?" * len(part))
+        # The plus keeps SQLite from going through all of the user's items.
+        query = f"SELECT item, pieces, vectors FROM tokens WHERE item IN ({marks}) AND +user_id = ?"
+        found.update((key, (pieces, vectors)) for key, pieces, vectors in db.execute(query, (*part, user_id)))
     return found
 
 
