@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
 from memreader.identity import digest
@@ -101,7 +101,7 @@ class ReadOptions:
 
     def reading_key(self, *, mode: str, unit: str, tokenizer: str, max_tokens: int) -> str:
         """Return the fingerprint of a reading: equal keys read a text into equal items."""
-        own = {name: value for name, value in asdict(self).items() if name not in _OF_MODELS}
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _OF_MODELS}
         return "r:" + digest(READING_VERSION, mode, unit, tokenizer, self.chunk_limits(max_tokens), own)
 
 

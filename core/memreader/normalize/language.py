@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from memreader.normalize.language_words import (
     CHINESE_ONLY,
@@ -56,6 +57,9 @@ def detect_language(text: str) -> str:
     text = _NOISE.sub(" ", text[:LOOKED_AT])
     written = _LATIN.findall(text)
     words = [word.lower().replace("’", "'") for word in written]
+    if text.isascii():
+        # No letter of another script, nor one that a language has for its own.
+        return _by_small_words(words) if words else "und"
     latin = sum(1.0 if word.islower() else _NAME_WEIGHT for word in written)
     latin += _SMALL_WORD_BONUS * sum(word in SMALL_WORDS for word in words)
     han, kana, hangul = (len(letters.findall(text)) for letters in (_HAN, _KANA, _HANGUL))
@@ -77,9 +81,11 @@ def _count(text: str, letters: frozenset[str], han: int) -> int:
 
 def _latin_language(words: Sequence[str]) -> str:
     letters = set("".join(words))
-    scores = {code: sum(word in small for word in words) for code, small in LATIN_WORDS.items()}
-    for code, own in LATIN_LETTERS.items():
-        scores[code] += 2 * len(letters.intersection(own))
+    return _by_small_words(words, {code: 2 * len(letters.intersection(own)) for code, own in LATIN_LETTERS.items()})
+
+
+def _by_small_words(words: Sequence[str], more: Mapping[str, int] = MappingProxyType({})) -> str:
+    scores = {code: sum(map(small.__contains__, words)) + more.get(code, 0) for code, small in LATIN_WORDS.items()}
     best = max(scores, key=lambda code: scores[code])  # the first of equals, and English stands first
     if scores[best]:
         return best

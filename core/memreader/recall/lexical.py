@@ -52,12 +52,13 @@ def _terms(text: str) -> tuple[str, ...]:
     # What is written is asked for its terms several times in a row.
     found: list[str] = []
     for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)):
-        if match["word"]:
-            found.extend(_word_terms(match["word"]))
-        elif match["number"]:
-            found.append(match["number"].replace(",", ""))
+        kind, said = match.lastgroup, match[0]
+        if kind == "word":
+            found.extend(_word_terms(said))
+        elif kind == "number":
+            found.append(said.replace(",", ""))
         else:
-            found.extend(_bigrams(match["cjk"]))
+            found.extend(_bigrams(said))
     return tuple(found)
 
 
@@ -79,6 +80,8 @@ def characters(text: str) -> list[str]:
     >>> characters("我有猫吗")
     ['有', '猫']
     """
+    if text.isascii():
+        return []
     runs = (match["cjk"] for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)) if match["cjk"])
     return [character for run in runs for character in _FUNCTION.sub("", run)]
 

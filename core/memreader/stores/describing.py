@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from memreader.items import TextualMemoryItem
@@ -40,7 +41,7 @@ def describe(
             query = "SELECT id, item_id, memory, metadata FROM items WHERE id > ? ORDER BY id LIMIT ?"
             rows = db.execute(query, (last, PART)).fetchall()
             for key, item_id, memory, metadata in rows:
-                traits = placed(traits_of(item_of(database.path, item_id, memory, metadata)), metadata)
+                traits = placed(traits_of(item_of(database.path, item_id, memory, metadata)), json.loads(metadata))
                 db.execute("UPDATE evidence SET traits = ? WHERE item = ? AND traits = x''", (traits, key))
             if not rows:
                 db.execute("DELETE FROM meta WHERE key = ?", (FLAG,))

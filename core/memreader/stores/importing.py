@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +13,7 @@ from memreader.records import ItemRecord
 from memreader.stores.changes import ChangeNumbers
 from memreader.stores.erasing import Eraser
 from memreader.stores.inserting import insert_item
-from memreader.stores.rows import metadata_json
+from memreader.stores.rows import kept_metadata
 from memreader.stores.tokens import forget_around
 
 MESSAGE = (
@@ -194,17 +193,14 @@ class Importer:
         if position != row["position"]:
             self._moved[row["user_id"], row["session_id"], row["position"]] = position
 
-    def _metadata(self, user_id: str, item: TextualMemoryItem) -> str:
+    def _metadata(self, user_id: str, item: TextualMemoryItem) -> dict[str, Any]:
         """Return the metadata as it is kept, its sources numbered by where their messages are here."""
-        text = metadata_json(item.metadata, (), {})
-        if not self._moved:
-            return text
-        data = json.loads(text)
+        data = kept_metadata(item.metadata)
         for source in data.get("sources", ()):
             place = (user_id, source.get("session_id") or "", source.get("index", -1))
             if source.get("type", "chat") == "chat" and place in self._moved:
                 source["index"] = self._moved[place]
-        return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        return data
 
 
 def merged(here: str, there: str) -> str | None:

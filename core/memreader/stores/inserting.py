@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from memreader.records import ItemRecord
-from memreader.stores.rows import evidence_of, placed
+from memreader.stores.rows import as_json, evidence_of, placed
 from memreader.stores.sqlite_graph import add_mentions
 from memreader.stores.tokens import write_tokens
 
 
-def insert_item(db: sqlite3.Connection, user_id: str, record: ItemRecord, metadata: str, seq: int) -> int:
+def insert_item(db: sqlite3.Connection, user_id: str, record: ItemRecord, metadata: Mapping[str, Any], seq: int) -> int:
     """Insert an item that is new, with all that is its own; return its number.
 
     Args:
-        metadata: As `metadata_json` gives it.
+        metadata: As `kept_metadata` gives it.
     """
     if record.vector is None:
         raise ValueError("an item that is new needs a vector")
@@ -25,7 +26,7 @@ def insert_item(db: sqlite3.Connection, user_id: str, record: ItemRecord, metada
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             user_id, item.id, seq, fields.session_id, fields.agent_id, fields.status, fields.visibility, fields.source,
-            item.memory, metadata,
+            item.memory, as_json(metadata),
         ),
     )  # fmt: skip
     key = int(cursor.lastrowid or 0)

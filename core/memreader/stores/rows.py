@@ -21,14 +21,27 @@ MAX_COUNT = 65535
 """Occurrences of a term are kept in two bytes."""
 
 
-def metadata_json(metadata: TextualMemoryMetadata, source_keys: Sequence[str], positions: Mapping[str, int]) -> str:
-    """Return the metadata as JSON without its vector and defaults, chat sources numbered by position in the session."""
+def kept_metadata(
+    metadata: TextualMemoryMetadata, source_keys: Sequence[str] = (), positions: Mapping[str, int] | None = None
+) -> dict[str, Any]:
+    """Return what is kept of metadata, as JSON would give it back: neither its vector nor what has its default.
+
+    Args:
+        metadata: Of an item.
+        source_keys: Of its sources, in their order.
+        positions: Of messages in the session, by source key: chat sources are numbered by them.
+    """
     data = metadata.model_dump(mode="json", exclude=_OWN, exclude_defaults=True)
     data["created_at"], data["updated_at"] = metadata.created_at, metadata.updated_at
     if positions and len(source_keys) == len(metadata.sources):
         for source, key in zip(data.get("sources", ()), source_keys, strict=True):
             if key in positions:
                 source["index"] = positions[key]
+    return data
+
+
+def as_json(data: Mapping[str, Any]) -> str:
+    """Return metadata as the database keeps it."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -53,16 +66,16 @@ def evidence_of(vector: Vectors, terms: Mapping[int, int]) -> tuple[bytes, bytes
     return vector.astype("<f4", copy=False).tobytes(), ids.tobytes(), counts.astype("<u2").tobytes()
 
 
-def placed(traits: bytes, metadata: str) -> bytes:
+def placed(traits: bytes, metadata: Mapping[str, Any]) -> bytes:
     """Return traits with the place of the message that an item's first source names: the store gives it its position.
 
     Args:
         traits: Packed; empty ones stay empty.
-        metadata: Of the item, as `metadata_json` gives it.
+        metadata: Of the item, as `kept_metadata` gives it.
     """
     if not traits:
         return traits
-    sources = json.loads(metadata).get("sources")
+    sources = metadata.get("sources")
     index = sources[0].get("index") if sources and sources[0].get("type", "chat") == "chat" else None
     return traits if index is None else moved(traits, index)
 

@@ -88,6 +88,8 @@ def forget_around(db: sqlite3.Connection, user_id: str, places: Iterable[tuple[s
         user_id: Whose.
         places: Session and position of each such message.
     """
+    if db.execute("SELECT 1 FROM tokens WHERE user_id = ? LIMIT 1", (user_id,)).fetchone() is None:
+        return  # A session in which nobody has any would be looked through to its ends.
     for session, group in groupby(sorted(set(places)), key=lambda place: place[0]):
         known = -1
         for _, position in group:

@@ -14,7 +14,7 @@ from memreader.stores.changes import ChangeNumbers
 from memreader.stores.erasing import Eraser, add_event, drop_unmentioned, is_blanked, last_event, now
 from memreader.stores.inserting import insert_item, link
 from memreader.stores.refined import grown, keep_links, link_refined, still_raw, still_said
-from memreader.stores.rows import bound, evidence_of, metadata_json, placed
+from memreader.stores.rows import as_json, bound, evidence_of, kept_metadata, placed
 from memreader.stores.selecting import keys_of, whole_user
 from memreader.stores.sqlite_graph import add_mentions, relations_of
 from memreader.stores.tokens import rewrite_tokens, takes_tokens, write_tokens
@@ -179,8 +179,9 @@ class BatchWriter:
             link(self._db, kept[0], record.source_keys)
 
     def _insert_item(self, record: ItemRecord) -> None:
-        metadata = metadata_json(record.item.metadata, record.source_keys, self._positions)
-        record = record if self._takes_tokens else replace(record, tokens=None)
+        metadata = kept_metadata(record.item.metadata, record.source_keys, self._positions)
+        if record.tokens is not None and not self._takes_tokens:
+            record = replace(record, tokens=None)
         insert_item(self._db, self._batch.user_id, record, metadata, self._numbers.next())
         self.written.added.append(record.item.id)
 
@@ -192,8 +193,7 @@ class BatchWriter:
         if record.base_version is not None and record.base_version != version:
             self.written.conflicts.append(item.id)
             return
-        new = metadata_json(item.metadata, record.source_keys, self._positions)
-        after = json.loads(new)
+        after = kept_metadata(item.metadata, record.source_keys, self._positions)
         if record.base_version is not None:
             keep_links(before, after)
         if item.memory == memory and _content(before) == _content(after):
@@ -211,7 +211,7 @@ class BatchWriter:
             (
                 self._numbers.next(), metadata.session_id, metadata.agent_id, after.get("status", "activated"),
                 metadata.visibility, metadata.source, item.memory,
-                json.dumps(after, ensure_ascii=False, separators=(",", ":")), key,
+                as_json(after), key,
             ),
         )  # fmt: skip
         if record.vector is not None:
@@ -221,7 +221,7 @@ class BatchWriter:
             tokens = record.tokens if self._takes_tokens else None
             write_tokens(db, self._batch.user_id, key, tokens, self._numbers.next())
         if record.traits:
-            db.execute("UPDATE evidence SET traits = ? WHERE item = ?", (placed(record.traits, new), key))
+            db.execute("UPDATE evidence SET traits = ? WHERE item = ?", (placed(record.traits, after), key))
         link(db, key, record.source_keys)
         self._mention_anew(key, record, same_words=item.memory == memory)
         self.written.added.append(item.id)
