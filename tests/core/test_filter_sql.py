@@ -18,7 +18,7 @@ from memreader.errors import FilterError
 from memreader.filters import CHOICES, FIELDS, MAX_DEPTH, MAX_PARTS, SOURCE_FIELDS, parse_filter
 from memreader.items import TextualMemoryItem
 from memreader.stores.filter_sql import condition_sql, register
-from memreader.stores.rows import metadata_json
+from memreader.stores.rows import as_json, kept_metadata
 
 SCHEMA = (files("memreader.stores") / "schema.sql").read_text(encoding="utf-8")
 INSERT = (
@@ -34,7 +34,7 @@ def database(*items: TextualMemoryItem) -> sqlite3.Connection:
     for item in items:
         m = item.metadata
         labels = (m.session_id, m.agent_id, m.status, m.visibility, m.source)
-        db.execute(INSERT, (item.id, 1, *labels, item.memory, metadata_json(m, (), {})))
+        db.execute(INSERT, (item.id, 1, *labels, item.memory, as_json(kept_metadata(m))))
     return db
 
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memreader.normalize import detect_language
+from memreader.normalize.language_words import LATIN_LETTERS, SCRIPTS
 
 LINES = """
 zh|我昨天在 Starbucks 用 MacBook Pro 写 Python 代码
@@ -117,3 +118,13 @@ def test_every_text_has_a_short_code(text: str) -> None:
 @given(st.text(alphabet="0123456789 .,!?😀🎉❤️-:/\n\t", max_size=60))
 def test_digits_marks_and_emoji_tell_nothing(text: str) -> None:
     assert detect_language(text) == "und"
+
+
+def test_plain_letters_are_of_no_script_and_no_language_of_their_own() -> None:
+    """ASCII text is told by its small words alone."""
+    plain = "".join(map(chr, range(128)))
+    assert not any(pattern.search(plain) for pattern, _ in SCRIPTS.values())
+    assert not any(set(own) & set(plain) for own in LATIN_LETTERS.values())
+    assert detect_language("el gato come pescado") == "es"
+    assert detect_language("Zyx qwv") == "en"
+    assert detect_language("... 12 :-)") == "und"

@@ -13,8 +13,6 @@ from memreader.embedding import MiniLMEmbedder
 from memreader.errors import LateInteractionOffError
 from memreader.memory import Memory
 from memreader.records import Batch
-from memreader.stores.sqlite_items import _rows_of_keys
-from memreader.stores.tokens import tokens_of
 from memreader.testing import HashEmbedder, HashTokenEmbedder
 from token_vectors import TOKENS, kept, same
 
@@ -41,19 +39,6 @@ def test_they_come_back_as_they_were_given(memory: Memory) -> None:
     again = memory._store.tokens.of("ana", TOKENS.token_fingerprint, keys)
     assert again == {key: (one.pieces.tobytes(), one.vectors.tobytes()) for key, one in part.found}
     assert memory._store.tokens.of("ben", TOKENS.token_fingerprint, keys) == {}
-
-
-def test_reading_some_by_number_does_not_go_through_all_of_the_user(tmp_path: Path) -> None:
-    with Memory.open(tmp_path, embedder=TOKENS) as memory:
-        memory.add([f"fact number {n}" for n in range(600)], user_id="ana")
-        keys = memory._store.tokens.keys("ana")[:5]
-        with memory._store._database.reading() as db:
-            steps: list[int] = []
-            db.set_progress_handler(lambda: steps.append(1), 100)
-            assert len(tokens_of(db, "ana", TOKENS.token_fingerprint, keys.tolist())) == 5
-            assert len([row for row in _rows_of_keys(db, "ana", keys.tolist(), 10**9) if row]) == 5
-            db.set_progress_handler(None, 0)
-        assert len(steps) < 10
 
 
 def test_beyond_the_bound_nothing_is_read(memory: Memory) -> None:
