@@ -305,9 +305,9 @@ def test_no_verb_by_id_or_source_walks_all_of_a_users_rows(store: Store) -> None
     store.items_of("ana", ["m:1", "d:1"])
     store.write(Batch("ana", "s", (message("m:1", "edited", digest="e"),), items=items[:1]))
     store.fetch("ana", ["a"])
-    store.fetch("ana", np.array([1, 2]), until=5)
+    store.fetch("ana", np.arange(1, 41), until=5)
     store.tokens.claim("m")
-    store.tokens.of("ana", "m", [1, 2])
+    store.tokens.of("ana", "m", range(1, 41))
     store.has_items("ana")
     store.delete("ana", ["a", "b"])
     with store._database.reading() as db:
