@@ -319,7 +319,7 @@ def test_no_verb_by_id_or_source_walks_all_of_a_users_rows(store: Store) -> None
             for *_, detail in db.execute(f"EXPLAIN QUERY PLAN {statement}")
         }
     assert len(plans) > 10
-    walks = [plan for plan in plans if plan.endswith("(user_id=?)") or "SCAN" in plan]
+    walks = [plan for plan in plans if plan.endswith(("(user_id=?)", "(user_id=? AND seq<?)")) or "SCAN" in plan]
     # These two stop at the first row, and sort nothing.
     assert sorted(plan.split(" WHERE")[0] for plan in walks) == ["SELECT 1 FROM items", "SELECT 1 FROM tokens"]
     assert all(" LIMIT 1:" in plan for plan in walks)
