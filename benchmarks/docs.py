@@ -179,7 +179,9 @@ def measure_ours(embedder: Any) -> tuple[dict[str, Scores], list[Labelled], Corp
 
     weights = {
         LEXICAL: words_only(),
-        DENSE: RecallOptions(plain=Weights(lexical_weight=0.0), document_lexical=0.0, utterance_lexical=0.0),
+        DENSE: RecallOptions(
+            plain=Weights(lexical_weight=0.0), document_lexical=0.0, document_coverage=0.0, utterance_lexical=0.0
+        ),
     }
     with Memory.in_memory(embedder=embedder) as memory:
         memory.add(files(), user_id=USER)

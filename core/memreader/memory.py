@@ -37,7 +37,7 @@ from memreader.recall import RecallOptions, check_search, render_context
 from memreader.recall.late import LateIndex
 from memreader.records import Deleted, DeleteReport, Selection, Version
 from memreader.refining import BackgroundRefining, RefineReport, Refining, with_refined
-from memreader.reindexing import describe_store, facts_of, reindex_store
+from memreader.reindexing import describe_store, facts_of, open_store, reindex_store
 from memreader.scoped import ScopedMemory
 from memreader.stores import Store
 from memreader.twins import off_loop
@@ -142,8 +142,9 @@ class Memory:
         reader = MemReader(
             embedder=embedder or MiniLMEmbedder(), tokenizer=tokenizer, options=read_options, limits=limits, **models
         )
-        facts = None if reindex and Store.exists(Path(folder)) else facts_of(reader.embedder)
-        store = Store.open(Path(folder), facts, durability=durability, max_resident_mb=max_resident_mb)
+        store = open_store(
+            Path(folder), reader.embedder, reindex=reindex, durability=durability, max_resident_mb=max_resident_mb
+        )
         with ExitStack() as undo:
             undo.callback(store.close)
             describe_store(store, progress=progress)

@@ -1,16 +1,18 @@
-"""New vectors for a whole store: what it is made for, and going over to another embedder."""
+"""New vectors for a whole store: what it is made for, and going over to another embedder or to newer terms."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from memreader.embedding import embed_texts
-from memreader.errors import InvalidVectorsError
+from memreader.errors import EmbedderMismatchError, InvalidVectorsError
 from memreader.ports import Embedder
-from memreader.recall import LEXICON, term_counts
+from memreader.recall import LEXICON, OLDER_LEXICONS, term_counts
 from memreader.recall.describing import traits_of
 from memreader.stores import Facts, Store
-from memreader.types import Progress
+from memreader.types import Durability, Progress
 
 PART = 256
 """Items embedded and staged at once: what an interruption may cost."""
@@ -31,6 +33,37 @@ class ReindexReport:
 def facts_of(embedder: Embedder) -> Facts:
     """Return what a store for this embedder is made for."""
     return Facts(embedder.dimension, f"{embedder.name} ({embedder.fingerprint})", LEXICON)
+
+
+def open_store(
+    folder: Path, embedder: Embedder, *, reindex: bool, durability: Durability, max_resident_mb: float
+) -> Store:
+    """Return the store of a folder for an embedder; the items of one of an older version get the terms of this one.
+
+    Args:
+        folder: Created when absent.
+        embedder: Which the store is for.
+        reindex: Return a store that is made for another one, too.
+        durability: See `Store`.
+        max_resident_mb: See `Store`.
+
+    Raises:
+        EmbedderMismatchError: The store is made for another embedder, or by a newer version.
+    """
+    facts = facts_of(embedder)
+    wanted = None if reindex and Store.exists(folder) else facts
+    with ExitStack() as undo:
+        try:
+            store = Store.open(folder, wanted, durability=durability, max_resident_mb=max_resident_mb)
+            undo.callback(store.close)
+        except EmbedderMismatchError:
+            store = Store.open(folder, durability=durability, max_resident_mb=max_resident_mb)
+            undo.callback(store.close)
+            if store.facts.lexicon not in OLDER_LEXICONS or replace(store.facts, lexicon=LEXICON) != facts:
+                raise
+        store.renew_terms(LEXICON, OLDER_LEXICONS, term_counts)
+        undo.pop_all()
+    return store
 
 
 def describe_store(store: Store, *, progress: Progress | None = None) -> None:

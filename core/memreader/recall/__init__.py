@@ -1,7 +1,7 @@
 """Finding the evidence again: terms, fusion, the relevance floor, and the context for a prompt."""
 
 from memreader.recall.context import render_context
-from memreader.recall.lexical import LEXICON, query_weights, term_counts
+from memreader.recall.lexical import LEXICON, OLDER_LEXICONS, query_weights, term_counts
 from memreader.recall.options import RecallOptions, Weights
 from memreader.recall.question import Question, read_question
 from memreader.recall.records import item_record
@@ -9,6 +9,7 @@ from memreader.recall.search import check_search, query_form, rank
 
 __all__ = [
     "LEXICON",
+    "OLDER_LEXICONS",
     "Question",
     "RecallOptions",
     "Weights",

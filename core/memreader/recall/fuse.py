@@ -83,11 +83,12 @@ def _of_question(
     }
     document = has(around, IN_DOCUMENT) > 0
     knows = form.embedder_knows or not form.cjk
-    lexical = np.where(document & knows, options.document_lexical, weights.lexical_weight)
+    covering = document & knows
+    lexical = np.where(covering, options.document_lexical, weights.lexical_weight)
     # A piece of a document has no late interaction, so it has its vector in full whatever turns have.
     whole = _dense_weight(form, options, options.plain) / (options.plain.dense_weight or 1.0) * options.document_dense
     own = {
-        "words": lexical * words,
+        "words": lexical * words + np.where(covering, options.document_coverage * evidence.coverage, 0.0),
         "vectors": np.where(document, whole, dense) * similarity,
         "late": np.where(document, 0.0, weights.late_weight * deep),
     }

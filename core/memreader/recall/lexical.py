@@ -1,8 +1,8 @@
 """Words to terms, and BM25 over one user's postings.
 
 Terms: English words and numbers, stopped, brought to their base form and stemmed (Snowball English); everything in
-Chinese, Japanese or Korean script as character bigrams. BM25 as in Robertson and Zaragoza (2009), with Lucene's
-never-negative idf.
+Chinese, Japanese or Korean script as character bigrams, traditional and simplified characters as one. BM25 as in
+Robertson and Zaragoza (2009), with Lucene's never-negative idf.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ from hashlib import blake2b
 from typing import Any
 
 from memreader.forksafe import Guard
+from memreader.recall.chinese import folded
 from memreader.recall.words import ASKING_WORDS, BASE_FORMS, CJK_FUNCTION_CHARACTERS, STOP_WORDS
 
-LEXICON = "memreader-terms-1"
+LEXICON = "memreader-terms-2"
 """Name of this way to make terms; part of what a store remembers. Change it when a text would give other terms."""
+OLDER_LEXICONS = frozenset({"memreader-terms-1"})
+"""Ways of older versions: the items of such a store get the terms of this one when a memory opens it."""
 
 SHORT = 8
 """Terms up to which a question is short."""
@@ -41,8 +44,8 @@ def terms(text: str) -> list[str]:
     ['ana', 'check', 'checkup', 'go', 'well', '2023']
     >>> terms("搬到上海 with iPhone 15")
     ['搬到', '到上', '上海', 'iphon', '15']
-    >>> terms("我的猫叫什么名字")
-    ['猫叫', '名字']
+    >>> terms("我的猫叫什么名字"), terms("我的貓叫什麼名字")
+    (['猫叫', '名字'], ['猫叫', '名字'])
     """
     return list(_terms(text))
 
@@ -58,7 +61,7 @@ def _terms(text: str) -> tuple[str, ...]:
         elif kind == "number":
             found.append(said.replace(",", ""))
         else:
-            found.extend(_bigrams(said))
+            found.extend(_bigrams(folded(said)))
     return tuple(found)
 
 
@@ -82,7 +85,7 @@ def characters(text: str) -> list[str]:
     """
     if text.isascii():
         return []
-    runs = (match["cjk"] for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)) if match["cjk"])
+    runs = (folded(match["cjk"]) for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)) if match["cjk"])
     return [character for run in runs for character in _FUNCTION.sub("", run)]
 
 

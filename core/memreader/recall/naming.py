@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
+from memreader.recall.chinese import folded
 from memreader.recall.words import STOP_WORDS
 
 _CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020000-\U0003ffff]")
@@ -43,8 +44,9 @@ def speaker_named(text: str, names: Sequence[str]) -> int | None:
 
     Of several names it is the first, the subject, unless the next one is listed with it: what Ana told Bo, Ana said.
     A name is named whole, or by its first word; in Chinese, Japanese and Korean whole, anywhere in the text. Case
-    counts where the text has capitals inside its sentences, accents and width never. What is a word of English, too
-    (Will, May), has to stand there with a capital, or to own something. A whole name beats the first words of others.
+    counts where the text has capitals inside its sentences; accents, width and the script of Chinese (張 or 张) never.
+    What is a word of English, too (Will, May), has to stand there with a capital, or to own something. A whole name
+    beats the first words of others.
 
     Args:
         text: A question.
@@ -111,8 +113,8 @@ def _is_name(word: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    """Return `text` in one width and without accents."""
-    return unicodedata.normalize("NFC", _MARK.sub("", unicodedata.normalize("NFKD", text)))
+    """Return `text` in one width, without accents, and its Chinese in one script."""
+    return folded(unicodedata.normalize("NFC", _MARK.sub("", unicodedata.normalize("NFKD", text))))
 
 
 @lru_cache(maxsize=20_000)

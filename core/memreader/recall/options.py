@@ -134,10 +134,13 @@ class RecallOptions:
     utterance_late: float = 0.5
     """z(M) of such a query."""
 
-    document_lexical: float = 0.5
+    document_lexical: float = 0.3
     document_dense: float = 0.8
     """Of pieces of documents, in place of the first two; what stands around them tells nothing: on 109 questions about
     31 documents each feature of turns loses hits (`python -m benchmarks docs`)."""
+    document_coverage: float = 0.5
+    """Of the share of the query's idf that the terms of such a piece make up: a piece is long, so which words it holds
+    tells more than how often."""
 
     floor_one: float = 0.08
     """Evidence below which a query to a single memory finds nothing; it is in [0, 1], see `recall.floor.margin`."""

@@ -28,8 +28,8 @@ ASKING_WORDS = frozenset(
 )
 """Words that say how something is asked for: an answer seldom holds them, and much that is no answer does."""
 
-CJK_FUNCTION_CHARACTERS = "的了吗呢吧啊呀哦嗯是什我你您他她它们么怎哪谁这那和与就都也"
-"""Chinese particles, pronouns and question characters: a bigram across one of them says nothing."""
+CJK_FUNCTION_CHARACTERS = "的了吗呢吧啊呀哦嗯是什甚我你您妳他她它牠祂们么怎哪谁这那和与就都也"
+"""Chinese particles, pronouns and question characters, `folded`: a bigram across one of them says nothing."""
 
 _IRREGULAR = """
     arise:arose,arisen awake:awoke,awoken bear:bore,borne beat:beaten become:became begin:began,begun bend:bent

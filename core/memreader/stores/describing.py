@@ -1,13 +1,14 @@
-"""Traits for the items of a store that was made before there were any."""
+"""Traits and terms for the items of a store that was made before there were any, or when they were made otherwise."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Collection, Mapping
 
 from memreader.items import TextualMemoryItem
 from memreader.stores.database import Database
-from memreader.stores.rows import item_of, placed
+from memreader.stores.rows import item_of, placed, terms_as_blobs
 
 FLAG = "undescribed"
 """In the table meta, from the migration until every item has its traits."""
@@ -49,3 +50,48 @@ def describe(
                 return
             last, done = rows[-1][0], done + len(rows)
         progress(done, total)
+
+
+def renew_terms(
+    database: Database, lexicon: str, older: Collection[str], terms_of: Callable[[str], Mapping[int, int]]
+) -> None:
+    """Give every item of a store of an older lexicon the terms of this one, in one transaction; no vector is touched.
+
+    Traits count terms, so the items whose terms change have theirs to be made anew: see `describe`. Nothing is done to
+    a store that is new, has this lexicon or one that is none of the older ones.
+
+    Args:
+        database: Of the store.
+        lexicon: Name of the way that `terms_of` makes terms.
+        older: Names of the ways that it takes the place of.
+        terms_of: Gives the term ids of a text and how often they occur.
+    """
+    with database.reading() as db:
+        if _lexicon(db) not in older:
+            return
+    with database.transaction() as db:
+        if _lexicon(db) not in older:
+            return
+        changed = 0
+        last = 0
+        query = (
+            "SELECT id, memory, term_ids, term_counts FROM items JOIN evidence ON item = id WHERE id > ? "
+            "ORDER BY id LIMIT ?"
+        )
+        while rows := db.execute(query, (last, PART)).fetchall():
+            for key, memory, *known in rows:
+                made = terms_as_blobs(terms_of(memory))
+                if made != tuple(known):
+                    changed += 1
+                    update = "UPDATE evidence SET term_ids = ?, term_counts = ?, traits = x'' WHERE item = ?"
+                    db.execute(update, (*made, key))
+            last = rows[-1][0]
+        db.execute("UPDATE meta SET value = ? WHERE key = 'lexicon'", (lexicon,))
+        if changed:
+            db.execute("INSERT OR IGNORE INTO meta VALUES (?, '1')", (FLAG,))
+        db.execute("UPDATE counters SET seq = seq + 1, epoch = seq + 1")
+
+
+def _lexicon(db: sqlite3.Connection) -> str:
+    row = db.execute("SELECT value FROM meta WHERE key = 'lexicon'").fetchone()
+    return row[0] if row else ""

@@ -61,9 +61,14 @@ def item_of(path: Path, item_id: str, memory: str, metadata: str) -> TextualMemo
 
 def evidence_of(vector: Vectors, terms: Mapping[int, int]) -> tuple[bytes, bytes, bytes]:
     """Return a vector, and its text's term ids and their counts, as blobs; little-endian everywhere."""
+    return vector.astype("<f4", copy=False).tobytes(), *terms_as_blobs(terms)
+
+
+def terms_as_blobs(terms: Mapping[int, int]) -> tuple[bytes, bytes]:
+    """Return term ids and their counts as blobs."""
     counts = np.minimum(np.fromiter(terms.values(), np.int64, len(terms)), MAX_COUNT)
     ids = np.fromiter(terms.keys(), "<i8", len(terms))
-    return vector.astype("<f4", copy=False).tobytes(), ids.tobytes(), counts.astype("<u2").tobytes()
+    return ids.tobytes(), counts.astype("<u2").tobytes()
 
 
 def placed(traits: bytes, metadata: Mapping[str, Any]) -> bytes:

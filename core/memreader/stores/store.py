@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from memreader.stores.changes import ChangeNumbers
 from memreader.stores.checkpoints import MORE_THAN
 from memreader.stores.connecting import identity
 from memreader.stores.database import Database
-from memreader.stores.describing import describe, is_undescribed
+from memreader.stores.describing import describe, is_undescribed, renew_terms
 from memreader.stores.exporting import Rows
 from memreader.stores.facts import Facts, stored_facts
 from memreader.stores.faiss_index import FlatVectors
@@ -310,6 +310,12 @@ class Store:
         if is_undescribed(self._database):
             describe(self._database, traits_of, progress=progress)
             self.adopt(self.facts)
+
+    def renew_terms(self, lexicon: str, older: Collection[str], terms_of: Callable[[str], Mapping[int, int]]) -> None:
+        """Give the items of a store of an older lexicon the terms of this one; nothing to do in any other."""
+        if self.facts.lexicon in older:
+            renew_terms(self._database, lexicon, older, terms_of)
+            self.adopt(stored_facts(self._database))
 
     def adopt(self, facts: Facts) -> None:
         """Go on with the facts that a reindexing ended with."""
