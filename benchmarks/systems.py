@@ -119,21 +119,30 @@ def start(system: System, task: Task, *, errors: Any = subprocess.DEVNULL) -> su
     assert python is not None
     home = Path(task.folder).parent
     paths = [] if system.module else os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    quiet = {
-        "OMP_NUM_THREADS": "1", "HOME": str(home), "MEM0_DIR": str(home / ".mem0"), "MEM0_TELEMETRY": "False",
-        "ANONYMIZED_TELEMETRY": "False", "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1", "LANGSMITH_TRACING": "false",
-        "LANGCHAIN_TRACING_V2": "false", "PYTHONUTF8": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), *paths]),
-    }  # fmt: skip
     module = f"benchmarks.peers.stores.{system.module}" if system.module else "benchmarks.ours"
     task = replace(task, options={**system.options, **task.options})
     return subprocess.Popen(
         [python, "-m", module, json.dumps(asdict(task))],
-        env=os.environ | quiet,
+        env=quiet(home, *paths),
         cwd=home,
         stdout=subprocess.PIPE,
         stderr=errors,
         text=True,
     )
+
+
+def quiet(home: Path, *paths: str) -> dict[str, str]:
+    """Return the environment of a process that sends nothing anywhere, and writes in `home` what it writes at home.
+
+    Args:
+        home: A folder.
+        paths: From which it imports, beside these benchmarks.
+    """
+    return os.environ | {
+        "OMP_NUM_THREADS": "1", "HOME": str(home), "MEM0_DIR": str(home / ".mem0"), "MEM0_TELEMETRY": "False",
+        "ANONYMIZED_TELEMETRY": "False", "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1", "LANGSMITH_TRACING": "false",
+        "LANGCHAIN_TRACING_V2": "false", "PYTHONUTF8": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), *paths]),
+    }  # fmt: skip
 
 
 def size_mb(folder: Path) -> float:

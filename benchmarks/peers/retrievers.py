@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
+
+from benchmarks.systems import PEERS, quiet
 
 Search = Callable[[str, int], Sequence[str]]
 Peer = Callable[[Any, Any], Iterator[Search]]
@@ -85,10 +91,51 @@ def _fusion(mode: str, depth: int) -> Peer:
     return peer
 
 
+def mem0(sample: Any, embedder: Any) -> Iterator[Search]:
+    """mem0's Memory over local Qdrant without a language model, in a process and an environment of its own.
+
+    It searches by vectors alone: its keyword search wants a model that it would have to download.
+    """
+    python = PEERS["mem0"].python()
+    if python is None:
+        raise ImportError("mem0 is not installed: make bench-env PEER=mem0")
+    with (
+        tempfile.TemporaryDirectory() as home,
+        subprocess.Popen(
+            [python, "-m", "benchmarks.peers.mem0_turns"],
+            env=quiet(Path(home)),
+            cwd=home,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+        ) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        told, answers = process.stdin, process.stdout
+
+        def tell(task: dict[str, Any]) -> None:
+            told.write(json.dumps(task) + "\n")
+            told.flush()
+
+        def search(question: str, k: int) -> list[str]:
+            tell({"query": question, "vector": embedder.embed_query(question).tolist(), "k": k})
+            return list(json.loads(answers.readline()))
+
+        vectors = embedder.embed([turn.spoken for turn in sample.turns])
+        for turn, vector in zip(sample.turns, vectors, strict=True):
+            tell({"id": turn.turn_id, "text": turn.spoken, "vector": vector.tolist()})
+        search("warm up", 1)
+        yield search
+
+
 def peers(depth: int) -> dict[str, Peer]:
     """Return the peers by name; LlamaIndex's retrievers fetch `depth` turns each, before they are fused."""
     return {
         "LangChain FAISS": langchain_faiss,
+        "mem0, infer=False": mem0,
         "LlamaIndex vector": _llamaindex_alone(0, depth),
         "bm25s": bm25s_default,
         "LlamaIndex BM25": _llamaindex_alone(1, depth),
