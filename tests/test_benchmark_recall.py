@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +20,9 @@ from benchmarks import latency, longmemeval, madial
 from benchmarks.__main__ import main, names
 from benchmarks.latency import GivenVectors, Talk
 from benchmarks.longmemeval import CUTS, SessionScores, gain, ranked_sessions
+from benchmarks.peers import retrievers
 from benchmarks.recall_scores import LEXICAL, NO_FLOOR, OURS, Remembered, Scores, others, verdicts
+from benchmarks.systems import System
 from memreader.testing import HashEmbedder
 from memreader.types import Framed, Vectors
 
@@ -43,6 +48,58 @@ MADIAL = {
         {"dialogue": ["<BOD>\n", '<Mia>: "Hm."\n', '<Assistant>: "Ah."\n'], "test-turn": [2], "relevant-id": [99]},
     ],
 }
+
+
+@dataclass(frozen=True)
+class Said:
+    turn_id: str
+    spoken: str
+
+
+MEM0_STANDS_IN = """
+import sys, types
+sys.modules["mem0"] = mem0 = types.ModuleType("mem0")
+class Memory:
+    @classmethod
+    def from_config(cls, config):
+        print("noise on stdout")
+        return cls()
+    def __init__(self):
+        self.told = []
+    def add(self, text, user_id, infer, metadata):
+        assert infer is False and self.embedding_model.embed(text)
+        self.told.append(metadata)
+    def search(self, text, filters, top_k, threshold):
+        import os
+        assert os.environ["MEM0_TELEMETRY"] == "False" and len(self.embedding_model.embed(text)) == 64
+        return {"results": [{"metadata": one} for one in self.told[::-1][:top_k]]}
+    def close(self):
+        pass
+mem0.Memory = Memory
+from benchmarks.peers.mem0_turns import main
+main()
+"""
+
+
+class TestMem0:
+    def test_where_it_is_not_installed_it_says_how_to(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setattr("benchmarks.systems.ROOT", tmp_path)
+        with pytest.raises(ImportError, match="make bench-env PEER=mem0"):
+            next(retrievers.mem0(None, HashEmbedder()))
+
+    def test_it_is_given_every_turn_and_answers_by_their_ids(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        python = tmp_path / "python"
+        program = tmp_path / "program.py"
+        program.write_text(MEM0_STANDS_IN, encoding="utf-8")
+        python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{program}"\n', encoding="utf-8")
+        python.chmod(0o700)
+        monkeypatch.setattr(System, "python", lambda _: python)
+        sample = SimpleNamespace(turns=[Said("a", "Ana: 茶 or tea?\nTea."), Said("b", "Bo: coffee")])
+        for search in retrievers.mem0(sample, HashEmbedder(dimension=64)):
+            assert search("who?", 5) == ["b", "a"]
+            assert search("who?", 1) == ["b"]
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from memreader.recall.fuse import QueryForm, fuse
 from memreader.stores import Evidence
 from memreader.stores.around import around_of
 from memreader.testing import HashEmbedder
+from memreader.traits import IN_DOCUMENT
 
 ASKED = Question("Which of them?")
 
@@ -105,6 +107,16 @@ def test_words_alone_decide_where_all_vectors_are_alike() -> None:
 def test_vectors_alone_decide_where_no_word_is_shared() -> None:
     fused = fused_of([0.0, 0.0, 0.0], [0.1, 0.9, 0.5], PLAIN)
     assert np.argsort(-fused).tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize(("marks", "tells"), [(IN_DOCUMENT, True), (0, False)])
+def test_which_words_it_holds_counts_for_a_piece_of_a_document(marks: int, tells: bool) -> None:
+    found = evidence([2.0, 2.0], [0.5, 0.5])
+    found = replace(
+        found, coverage=np.array([0.4, 0.8]), around=replace(found.around, marks=np.full(2, marks, np.uint16))
+    )
+    fused = fuse(found, ASKED, form=PLAIN, options=RecallOptions())[0]
+    assert bool(fused[1] > fused[0]) is tells
 
 
 def test_chinese_leans_on_words_for_an_embedder_that_does_not_know_it(minilm: MiniLMEmbedder) -> None:
