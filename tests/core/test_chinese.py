@@ -23,6 +23,7 @@ from memreader.recall.words import CJK_FUNCTION_CHARACTERS
 from memreader.reindexing import facts_of
 from memreader.stores import Store
 from memreader.testing import HashEmbedder
+from memreader.traits import Traits
 from stored import table
 
 PAIRS = [
@@ -144,8 +145,9 @@ class TestMemories:
         with held._database.transaction() as db:
             db.execute("UPDATE meta SET value = 'memreader-terms-1' WHERE key = 'lexicon'")
             db.execute(
-                "UPDATE evidence SET term_ids = zeroblob(8), term_counts = x'0100' "
-                "WHERE item IN (SELECT id FROM items WHERE memory LIKE '%貓%')"
+                "UPDATE evidence SET term_ids = zeroblob(8), term_counts = x'0100', traits = ? "
+                "WHERE item IN (SELECT id FROM items WHERE memory LIKE '%貓%')",
+                (Traits(words=99).pack(),),
             )
             db.execute("UPDATE counters SET seq = seq + 1, epoch = seq + 1")
         held.close()
@@ -174,6 +176,19 @@ class TestMemories:
             assert again.search("猫叫什么名字", user_id="ana", threshold=0)[0].parts["lexical"] > 0
         assert held.facts == facts_of(EMBEDDER)
         held.close()
+
+    def test_one_that_another_process_searches_by_the_old_terms_is_refused_there(
+        self, memory: Memory, folder: Path
+    ) -> None:
+        memory.close()
+        self._age(folder)
+        elsewhere = Store(folder, None)
+        vector = EMBEDDER.embed_query("猫")
+        assert len(elsewhere.search("ana", vector, {}).keys) == 3
+        Memory.open(folder, embedder=EMBEDDER).close()
+        with pytest.raises(EmbedderMismatchError):
+            elsewhere.search("ana", vector, {})
+        elsewhere.close()
 
     def test_another_embedder_or_a_newer_version_is_refused_and_nothing_changed(
         self, memory: Memory, folder: Path
