@@ -180,6 +180,9 @@ class TestMemories:
     def test_one_that_another_process_searches_by_the_old_terms_is_refused_there(
         self, memory: Memory, folder: Path
     ) -> None:
+        # All words in English: no item changes, only what the terms are called.
+        memory.delete_all(user_id="ana")
+        memory.add(["one", "two", "three"], user_id="ana")
         memory.close()
         self._age(folder)
         elsewhere = Store(folder, None)
