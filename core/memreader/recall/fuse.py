@@ -15,7 +15,7 @@ from memreader.traits import IN_DOCUMENT
 
 Floats = npt.NDArray[np.float64]
 
-BEST = 10
+BEST = 5
 """Turns that a document's piece is compared with."""
 
 
