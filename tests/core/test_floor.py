@@ -71,6 +71,25 @@ def test_full_evidence_is_above_every_floor_and_none_is_below(kind: str) -> None
     assert margin_of([(1.0, 1.0, 1.0, kind)]) > 0 > margin_of([(0.05, 0.0, 0.0, kind)])
 
 
+@pytest.mark.parametrize(("kind", "lower"), [("late", True), ("plain", True), ("document", False)])
+def test_where_nobody_has_a_name_a_question_with_names_needs_less(kind: str, lower: bool) -> None:
+    rows = [(0.3, 0.2, 0.3, kind)] * 50
+    assert (margin_of(rows, nameless=True) > margin_of(rows)) is lower
+
+
+@pytest.mark.parametrize(("name", "found"), [("Mara", False), (None, True)])
+@pytest.mark.parametrize(
+    ("question", "names"), [("Did Karla repair the violin?", True), ("Was a violin repaired?", False)]
+)
+def test_a_chat_of_bare_roles_is_one_where_nobody_has_a_name(
+    minilm: MiniLMEmbedder, name: str | None, found: bool, question: str, names: bool
+) -> None:
+    with Memory.in_memory(embedder=minilm, recall_options=RecallOptions(floor_nameless=0.0)) as memory:
+        said = [{"role": "user", "content": f"The boat trip number {n} was fine.", "name": name} for n in range(30)]
+        memory.add(said, user_id="u")
+        assert bool(memory.search(question, user_id="u")) is (found and names)
+
+
 def test_the_best_similarity_and_the_best_words_need_not_be_in_one_memory() -> None:
     assert margin_of([(0.6, 0.0, 0.0, "plain"), (0.0, 0.7, 0.0, "plain")]) == pytest.approx(
         margin_of([(0.6, 0.7, 0.0, "plain"), (0.0, 0.0, 0.0, "plain")])

@@ -141,6 +141,7 @@ def margin(
     late: Floats | None = None,
     documents: npt.NDArray[np.bool_] | None = None,
     utterance: bool = False,
+    nameless: bool = False,
 ) -> float:
     """Return by how much the best evidence for a query is above the floor, below 0 for a query to be refused.
 
@@ -158,6 +159,7 @@ def margin(
         late: Late interaction of each; NaN for one without, -inf for one that was not looked at. None without.
         documents: Which candidates are pieces of documents; None for none.
         utterance: The query is something said.
+        nameless: It holds names, and no speaker has one.
     """
     covered = _covered(coverage, terms)
     if (form.cjk and not form.embedder_knows) or not scale.tells:
@@ -175,6 +177,7 @@ def margin(
             floor = least_relevance(
                 count, form=form, options=options, late=has_late, document=document, utterance=utterance
             )
+            floor *= options.floor_nameless if nameless and not document else 1.0
             highest = float(np.clip(deep[chosen].max(), 0.0, 1.0)) if has_late else None
             best = _mixed(float(above[chosen].max()), float(covered[chosen].max()), highest, options)
             margins.append(best - floor)

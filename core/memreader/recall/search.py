@@ -104,6 +104,7 @@ def rank(
         late=deep,
         documents=evidence.around.marks & IN_DOCUMENT != 0,
         utterance=question.utterance,
+        nameless=bool(question.names) and not evidence.around.names,
     )
     if threshold is None and above < 0:
         return []
