@@ -159,8 +159,8 @@ class RecallOptions:
     floor_many_late: float = 0.435
     floor_utterance_late: float = 0.37
     floor_nameless: float = 0.86
-    """Share of the floor of turns that is left for a question that holds names where no speaker has one: nobody says his
-    own, so these words are found nowhere."""
+    """Share of the floor of turns that is left for a question that holds names where no speaker has one: nobody says
+    his own, so these words are found nowhere."""
     relevance_similarity_weight: float = 0.7
     """Share of the similarity in a memory's relevance; the rest is its coverage of the query's terms."""
     relevance_late_weight: float = 0.45
