@@ -95,8 +95,8 @@ class Admin:
         return encode_store(self._store, tokens, progress=progress)
 
     def dump(self, folder: str | os.PathLike[str], *, filename: str = FILENAME) -> Path:
-        """Write all users' items as a JSON list to `<folder>/<filename>` and return that path."""
-        items = (item for user in self.users() for item in self._store.read(user, Selection()))
+        """Write all users' items as a JSON list to `<folder>/<filename>` and return that path; see `Memory.dump`."""
+        items = (item for user in self.users() for item in self._store.read(user, Selection(repeats=False)))
         return write_dump(Path(folder), items, filename=filename)
 
     def load(

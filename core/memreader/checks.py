@@ -9,10 +9,18 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from memreader.errors import InputError
+from memreader.options import Reconcile
 from memreader.reading import Labels, tag_list
 from memreader.types import Conversation, Document, FileInput, Input
 
 OnConflict = Literal["error", "skip", "replace"]
+
+
+def check_reconcile(given: Reconcile) -> Reconcile:
+    """Return `given`, or raise ValueError."""
+    if given not in get_args(Reconcile):
+        raise ValueError(f"reconcile is True, False or 'model', got {given!r}")
+    return given
 
 
 def check_files(inputs: Sequence[Input], root: Path | None) -> None:

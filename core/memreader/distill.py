@@ -16,6 +16,8 @@ from memreader.options import Gate, ModelOptions, ReadOptions
 from memreader.plan import Job, Plan, Wave
 from memreader.ports import ChatModel
 from memreader.prompts import Prompts, PromptTexts
+from memreader.reconcile import Judgement, Statement
+from memreader.reconcile import judge as judge_pairs
 from memreader.types import Dropped, Failure, Progress
 
 Take = Callable[[int, PassageReading], None]
@@ -157,6 +159,12 @@ class Distiller:
                 instructions=self.options.instructions,
             )
         )
+
+    def judgement(self, pairs: Sequence[tuple[Statement, Statement]], *, language: str) -> Plan[Judgement]:
+        """Return what becomes of each pair of a new statement and an old one, in order."""
+        options = self.options
+        plan = judge_pairs(pairs, language=language, prompts=options.prompts, instructions=options.instructions)
+        return (yield from plan)
 
 
 def distiller_of(settings: ModelSettings, options: ReadOptions) -> Distiller:

@@ -381,6 +381,25 @@ class ItemNotFoundError(StoreError, LookupError):
         super().__init__(f"the user has no memory with the id {item_id!r}. Look it up with get_all() or search().")
 
 
+class EntityNotFoundError(StoreError, LookupError):
+    """No memory of the user mentions this name."""
+
+    def __init__(self, *, name: str) -> None:
+        self.name = name
+        super().__init__(f"no memory of the user mentions {name!r}. See graph.entities() for the names there are.")
+
+
+class VersionNotFoundError(StoreError, LookupError):
+    """An item has no such version, or its words are gone."""
+
+    def __init__(self, *, item_id: str, version: int) -> None:
+        self.item_id = item_id
+        self.version = version
+        super().__init__(
+            f"the memory {item_id!r} has no version {version} with words. See history() for those that it has."
+        )
+
+
 class ReindexInterruptedError(StoreError, RuntimeError):
     """Another reindexing of the same store began or ended meanwhile; this one changed nothing."""
 

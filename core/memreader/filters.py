@@ -27,7 +27,8 @@ Meaning.
   A bool is no number: True is not 1, while 1 is 1.0.
 - A date or datetime asked of a key of `info` is compared as the text that `info` keeps of it.
 
-Times (`memory_time`, `created_at`, `updated_at`, `sources.chat_time`) are given as ISO 8601 texts, dates or datetimes.
+Times (`memory_time`, `valid_until`, `created_at`, `updated_at`, `sources.chat_time`) are given as ISO 8601 texts,
+dates or datetimes.
 - A time without a zone is compared with the clock as the item has it written, whatever its zone; one with a zone is
   compared as an instant, and an item's time without a zone then counts as UTC.
 - A bare date means the whole day: `$eq` on it, `$gt` after it, `$gte` from its start, `$lt` before it, `$lte` up to its
@@ -71,7 +72,7 @@ FIELDS: Mapping[str, Kind] = {
     **dict.fromkeys(("id", "memory", "user_id", "session_id", "agent_id", "key", "background"), "text"),
     **dict.fromkeys((name for name in CHOICES if name not in SOURCE_FIELDS), "choice"),
     **dict.fromkeys(("tags", "entities", "usage", "evolve_from", "evolve_to"), "list"),
-    **dict.fromkeys(("memory_time", "created_at", "updated_at"), "time"),
+    **dict.fromkeys(("memory_time", "valid_until", "created_at", "updated_at"), "time"),
     **dict.fromkeys(("confidence", "version"), "number"),
     "is_fast": "bool",
     **SOURCE_FIELDS,

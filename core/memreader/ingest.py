@@ -6,11 +6,12 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from memreader.checks import OnConflict
 from memreader.contexts import Encoded, encode
 from memreader.embedding import embed_texts
-from memreader.errors import InvalidVectorsError, ItemNotFoundError
+from memreader.errors import InvalidVectorsError, ItemNotFoundError, VersionNotFoundError
 from memreader.identity import content_digest, digest, file_name, item_id
 from memreader.items import TextualMemoryItem
 from memreader.options import Unit
@@ -20,12 +21,16 @@ from memreader.reader import MemReader
 from memreader.reading import InputReading, Labels, Tools, make_items, read_input
 from memreader.recall import item_record
 from memreader.recall.lexical import is_mostly_cjk
+from memreader.reconciling import settle
+from memreader.records import Decided
 from memreader.reindexing import facts_of
 from memreader.stores import Batch, DocumentRecord, ItemRecord, MessageRecord, Store
 from memreader.types import Document, Dropped, Failure, Input, Message, Progress
 
 logger = logging.getLogger(__name__)
 
+STANDING = {"status": "activated", "valid_until": None}
+"""Fields of a statement that is so."""
 GIVEN = "given"
 """Reading key of items that the caller made."""
 
@@ -40,6 +45,8 @@ class AddReport:
     """Ids of items that were there already: their sources had been read before."""
     replaced: list[str] = field(default_factory=list)
     """Ids of items that went: their document or message changed, or another was given under their id (`added` too)."""
+    decisions: list[Decided] = field(default_factory=list)
+    """What became of statements beside those that were there, where not both simply stay."""
     dropped: list[Dropped] = field(default_factory=list)
     """What has no words to read: images and links kept as references, empty messages."""
     failures: list[Failure] = field(default_factory=list)
@@ -76,6 +83,7 @@ class Ingest:
         *,
         unit: Unit | None = None,
         at: str | None = None,
+        reconcile: bool = True,
         progress: Progress | None = None,
     ) -> AddReport:
         """Return what adding the inputs, read without a model, did; each conversation, document or item is one
@@ -86,6 +94,7 @@ class Ingest:
             labels: With a `user_id`.
             unit: What one item of a conversation holds, where the options don't say; turns for None.
             at: Time that the caller gave to the whole call, ISO 8601.
+            reconcile: Whether statements may stand for others or supersede them.
             progress: See `Progress`.
         """
         entries = list(inputs)
@@ -93,10 +102,12 @@ class Ingest:
         flags: Counter[str] = Counter()
         seen: Counter[str] = Counter()
         tools = self._reader.tools(self._reader.options.unit or unit or "turn")
+        # One moment for all: which of them came first says nothing about what happened first.
+        learned = datetime.now().astimezone().isoformat(timespec="seconds")
         for done, entry in enumerate(entries):
             if progress is not None:
                 progress("read", done, len(entries))
-            self._add_one(entry, labels, tools, at, seen, report, flags, progress)
+            self._add_one(entry, labels, tools, at, seen, report, flags, reconcile, learned, progress)
         if progress is not None:
             progress("read", len(entries), len(entries))
         report.flags.update(sorted(flags.items()))
@@ -110,6 +121,9 @@ class Ingest:
             InputError: See `patched`.
             InvalidVectorsError: The new words can't be embedded.
         """
+        return self._change(user_id, item_id, patch)
+
+    def _change(self, user_id: str, item_id: str, patch: Patch, *, restores: bool = False) -> TextualMemoryItem:
         while True:
             (old,) = self._store.fetch(user_id, [item_id])
             if old is None:
@@ -125,12 +139,30 @@ class Ingest:
                 vector = embedded.vectors[0]
                 encoded = self._encoded([new], user_id)
                 tokens = encoded.own[0]
-            record = item_record(new, vector, base_version=old.metadata.version, tokens=tokens)
+            record = item_record(new, vector, base_version=old.metadata.version, tokens=tokens, restores=restores)
             batch = Batch(user_id, items=(record,), embedder=self._embedder)
             written = self._store.write(self._with_tokens(batch, encoded))
             if not written.conflicts:
                 return new if written.added else old
             # Somebody else changed it meanwhile: the patch is made of what it is now.
+
+    def restore(self, user_id: str, item_id: str, version: int) -> TextualMemoryItem:
+        """Return the user's item with the words and fields of an earlier version, written as its next one.
+
+        Raises:
+            ItemNotFoundError: The user has no such item.
+            VersionNotFoundError: It has no such version.
+            InvalidVectorsError: The words can't be embedded.
+        """
+        versions = self._store.history(user_id, item_id)
+        if not versions or versions[-1].item is None:
+            raise ItemNotFoundError(item_id=item_id)
+        wanted = next((one.item for one in reversed(versions) if one.version == version and one.item), None)
+        if wanted is None:
+            raise VersionNotFoundError(item_id=item_id, version=version)
+        kept = {"status", "valid_until", "evolve_from", "evolve_to", "is_fast", "sources", "created_at"}
+        fields = wanted.metadata.model_dump(exclude=kept | {"embedding", "version", "updated_at", "user_id"})
+        return self._change(user_id, item_id, {"memory": wanted.memory, "metadata": STANDING | fields}, restores=True)
 
     def load(
         self,
@@ -192,6 +224,8 @@ class Ingest:
         seen: Counter[str],
         report: AddReport,
         flags: Counter[str],
+        reconcile: bool,
+        learned: str,
         progress: Progress | None,
     ) -> None:
         user_id = labels.user_id or ""
@@ -202,21 +236,30 @@ class Ingest:
 
         reading = read_input(entry, tools, session_id=labels.session_id, at=at, unread=unread, seen=seen)
         flags.update(reading.flags)
-        records, encoded = self._records(reading, labels, tools, report, progress)
+        records, encoded = self._records(reading, labels, tools, report, at, learned, progress)
         known = [*(key for key, _ in reading.messages if key not in reading.fresh), *reading.known]
         batch = _batch(reading, records, labels, tools)
-        written = self._store.write(self._with_tokens(replace(batch, embedder=self._embedder), encoded))
+        batch = replace(batch, embedder=self._embedder, settle=settle if reconcile else None)
+        written = self._store.write(self._with_tokens(batch, encoded))
         report.added.extend(written.added)
         report.existing.extend(written.existing)
         report.existing.extend(self._store.items_of(user_id, known, agent_id=labels.agent_id))
         report.replaced.extend(written.replaced)
+        report.decisions.extend(written.decisions)
         report.failures.extend(reading.failures)
         report.dropped.extend(reading.dropped)
         for failure in reading.failures:
             logger.warning("not read: %s", failure.reason)
 
     def _records(
-        self, reading: InputReading, labels: Labels, tools: Tools, report: AddReport, progress: Progress | None
+        self,
+        reading: InputReading,
+        labels: Labels,
+        tools: Tools,
+        report: AddReport,
+        at: str | None,
+        learned: str,
+        progress: Progress | None,
     ) -> tuple[list[ItemRecord], Encoded]:
         """Return the items of a reading with all that finding them needs, and their token vectors.
 
@@ -225,7 +268,7 @@ class Ingest:
         made = [
             (item, candidate.source_keys, False) for item, candidate in make_items(reading, labels, tools.reading_key)
         ]
-        made += [(_owned(item, labels), (), "id" in item.model_fields_set) for item in reading.given]
+        made += [(_owned(item, labels, at, learned), (), "id" in item.model_fields_set) for item in reading.given]
         texts = [item.memory for item, _, _ in made]
         self._hint(texts)
         done = 0
@@ -311,11 +354,15 @@ def _document_row(document: Document) -> str:
     return file_name(f"{document.doc_path}#{document.sha256}" if document.file_key is None else document.file_key)
 
 
-def _owned(item: TextualMemoryItem, labels: Labels) -> TextualMemoryItem:
-    """Return a caller's item as the user's own: labelled, and with a stable id where the caller gave none."""
+def _owned(item: TextualMemoryItem, labels: Labels, at: str | None, learned: str) -> TextualMemoryItem:
+    """Return a caller's item as the user's own: labelled, timed, and with a stable id where the caller gave none."""
     given = item.metadata
+    times = {"memory_time": given.memory_time or at}
+    if "created_at" not in given.model_fields_set:
+        times["created_at"] = learned
     metadata = given.model_copy(
         update={
+            **times,
             "user_id": labels.user_id,
             "session_id": labels.session_id or given.session_id,
             "agent_id": labels.agent_id or given.agent_id,

@@ -135,6 +135,8 @@ class TextualMemoryMetadata(BaseModel):
     usage: list[Text] = Field(default_factory=list)
     embedding: Annotated[list[float] | None, BeforeValidator(_floats)] = Field(default=None, repr=False)
     memory_time: IsoTime | None = None
+    valid_until: IsoTime | None = None
+    """When what it says ended, as another memory has it; None while it is so."""
     created_at: IsoTime = Field(default_factory=_now)
     updated_at: IsoTime = Field(default_factory=_now)
     is_fast: bool = False

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -16,25 +16,27 @@ from typing import Any, Literal, Unpack
 
 from memreader.admin import Admin
 from memreader.archive import FILENAME, write_dump
-from memreader.checks import OnConflict, check_page, check_size, id_list
+from memreader.checks import OnConflict, check_page, check_reconcile, check_size, id_list
 from memreader.distill import ModelSettings
 from memreader.embedding import MiniLMEmbedder, token_embedder
 from memreader.errors import StoreClosedError
-from memreader.filters import parse_filter
+from memreader.filters import Filter, parse_filter
 from memreader.finding import find, said_around
 from memreader.forksafe import Guard
+from memreader.graphs import Graph
 from memreader.identity import file_name
 from memreader.ingest import AddReport, Ingest
 from memreader.items import TextualMemoryItem
-from memreader.options import Gate, ReadOptions, Unit
+from memreader.options import Gate, ReadOptions, Reconcile, Unit
 from memreader.parsing import ParseLimits
 from memreader.patching import Patch
 from memreader.plan import Job, awaiting, blocking
-from memreader.ports import Embedder, GraphStore, Reranker, TokenEmbedder, Tokenizer
+from memreader.ports import Embedder, Reranker, TokenEmbedder, Tokenizer
 from memreader.reader import DataType, MemReader, Mode
 from memreader.reading import Labels, info_of, tag_list
 from memreader.recall import RecallOptions, check_search, render_context
 from memreader.recall.late import LateIndex
+from memreader.recall.validity import asks_for_archived, valid_at
 from memreader.records import Deleted, DeleteReport, Selection, Version
 from memreader.refining import BackgroundRefining, RefineReport, Refining, with_refined
 from memreader.reindexing import describe_store, facts_of, open_store, reindex_store
@@ -189,10 +191,10 @@ class Memory:
         return Admin(self._store, self._reader, self._ingest, use=self._use, tokens=self._token_embedder)
 
     @property
-    def graph(self) -> GraphStore:
-        """Entities that the items mention, and how they relate."""
+    def graph(self) -> Graph:
+        """The verbs for the people, places and things that the items mention: entities, neighbours, merge_entities."""
         self._check_open()
-        return self._store.graph
+        return Graph(self._store)
 
     def close(self) -> None:
         """Close the files, after a purge if one is due; a second call does nothing."""
@@ -247,6 +249,7 @@ class Memory:
         at: datetime | str | None = None,
         files_root: str | os.PathLike[str] | None = None,
         as_text: bool = False,
+        reconcile: Reconcile = True,
         progress: Progress | None = None,
     ) -> Job[AddReport]:
         """Return what adding `data` did. What was read before is not read again.
@@ -258,6 +261,11 @@ class Memory:
         In mode "fine" everything is written as it stands first; then a language model reads it window by window, and
         what it makes of a window is written beside it in one transaction. Where the model fails, or the call is ended,
         the rest stays raw: `refine` goes on with it, and so does the next `add` of the same.
+
+        What somebody or a model states (an item, a memory that a model made) is reconciled with what is known: where it
+        says the same, one memory stands for both, with all their sources; where it says what is so since, the one from
+        before is archived, with its end in `valid_until`. When things happened decides, not when they were added. See
+        `decisions` in the report. What was said stays as it was said.
 
         Args:
             data: A str is one user message; a Path or a list of Paths are files; dicts with `role` are messages, with
@@ -276,6 +284,8 @@ class Memory:
                 else "yes" said twice is the same message, sent again.
             files_root: Folder that strings given as documents are names below.
             as_text: One-line strings that look like file names are documents' text.
+            reconcile: True: by rules, which leave both where there is any doubt. "model": a model is asked about those
+                that are much alike, some at a time, and the rules decide where it fails. False keeps each for itself.
             progress: Called with (stage, done, total).
 
         Raises:
@@ -286,15 +296,23 @@ class Memory:
         """
         scope = Scope(user_id, session_id, agent_id)
         mode = self._reader.checked_mode(mode)
+        if check_reconcile(reconcile) == "model":
+            self._reader.checked_mode("fine")
         self._check_open()
         inputs = list(self._reader.normalized(data, type=type, at=at, files_root=files_root, as_text=as_text))
         check_size(inputs, max_mb=self._max_input_mb)
         labels = Labels(scope.user_id, scope.session_id, scope.agent_id, info_of(metadata), tag_list(tags))
         unit: Unit = "turn" if mode == "fast" or self._reader.options.keep_turns else "window"
-        report = self._ingest.add(inputs, labels, unit=unit, at=self._reader.time_of(at), progress=progress)
-        if mode == "fine":
+        time = self._reader.time_of(at)
+        report = self._ingest.add(inputs, labels, unit=unit, at=time, reconcile=bool(reconcile), progress=progress)
+        if mode == "fine" or reconcile == "model":
             refined = yield from self._refining.refine(
-                scope.user_id, ids=report.ids, caller=self._reader.distiller.caller(), progress=progress
+                scope.user_id,
+                ids=report.ids if mode == "fine" else (),
+                caller=self._reader.distiller.caller(),
+                reconcile=reconcile,
+                beside=report.added,
+                progress=progress,
             )
             report = with_refined(report, refined)
         return report
@@ -308,6 +326,7 @@ class Memory:
         ids: Sequence[str] | None = None,
         limit: int | None = None,
         gates: Sequence[Gate] = (),
+        reconcile: Reconcile = True,
         max_calls: int | None = None,
         max_tokens: int | None = None,
         progress: Progress | None = None,
@@ -326,6 +345,7 @@ class Memory:
             ids: Only these items.
             limit: At most so many raw items, the oldest first.
             gates: Have the memories that are there checked, too: "rewrite", "hallucination"; each once.
+            reconcile: What becomes of what is made beside what is known; see `add`.
             max_calls: In place of `ModelOptions.max_calls`.
             max_tokens: In place of `ModelOptions.max_tokens`.
             progress: Called with ("refine", windows done, windows).
@@ -345,6 +365,7 @@ class Memory:
                 ids=None if ids is None else id_list(ids),
                 limit=-1 if limit is None else limit,
                 gates=gates,
+                reconcile=check_reconcile(reconcile),
                 caller=caller,
                 progress=progress,
             )
@@ -378,10 +399,12 @@ class Memory:
         filter: Mapping[str, Any] | None = None,
         threshold: float | None = None,
         recall: Recall = "user",
+        as_of: date | str | None = None,
     ) -> list[Hit]:
         """Return up to `top_k` memories that speak to `query`, best first; [] when none does.
 
-        Items of status "archived" and "deleted" are left out; `get_all` has them.
+        Items of status "archived" and "deleted" are left out, unless `as_of` or a filter for `status` or `valid_until`
+        asks for them.
 
         Args:
             query: Words; an empty one finds nothing.
@@ -393,9 +416,11 @@ class Memory:
             top_k: At most so many; exactly so many above the floor if there are. Repeats of the same words come last.
             threshold: None for the calibrated floor, 0 for none, else the least score of a hit.
             recall: "user" sees all sessions of the user, "session" only `session_id`.
+            as_of: Only what had happened by this time and was still so then, superseded since or not: a date (its
+                end), a datetime or an ISO 8601 text.
 
         Raises:
-            FilterError: The filter can't be read.
+            FilterError: The filter, or `as_of`, can't be read.
             TypeError: `query` is no string, or `top_k` no whole number.
             ValueError: `top_k` is below 1, `threshold` not in [0, 1], `recall` unknown, or recall="session" without a
                 session_id.
@@ -410,7 +435,7 @@ class Memory:
             embedder=self._reader.embedder,
             options=self._options,
             top_k=top_k,
-            where=parse_filter(filter),
+            where=_where(filter, as_of),
             threshold=threshold,
             isolate=recall == "session",
             made_for=self._embedder,
@@ -431,6 +456,7 @@ class Memory:
         filter: Mapping[str, Any] | None = None,
         threshold: float | None = None,
         recall: Recall = "user",
+        as_of: date | str | None = None,
     ) -> str:
         """Return the memories found for `query` as one quoted block for a prompt, oldest first; "" when none is.
 
@@ -447,6 +473,7 @@ class Memory:
             filter: See `search`.
             threshold: See `search`.
             recall: See `search`.
+            as_of: See `search`.
         """
         hits = self.search(
             query,
@@ -457,6 +484,7 @@ class Memory:
             filter=filter,
             threshold=threshold,
             recall=recall,
+            as_of=as_of,
         )
         return render_context(
             hits,
@@ -486,6 +514,9 @@ class Memory:
     ) -> list[TextualMemoryItem]:
         """Return the user's items in the order of their first add; only those with the given labels.
 
+        Statements that another one repeats or has superseded are left out, unless the filter asks for a `status` or
+        `valid_until`.
+
         Args:
             user_id: Whose.
             session_id: Only items with this label.
@@ -497,7 +528,8 @@ class Memory:
         scope = Scope(user_id, session_id, agent_id)
         self._check_open()
         check_page(limit, offset)
-        selection = Selection(scope.session_id, scope.agent_id, parse_filter(filter))
+        where = parse_filter(filter)
+        selection = Selection(scope.session_id, scope.agent_id, where, behind=asks_for_archived(where))
         return self._store.read(scope.user_id, selection, limit=-1 if limit is None else limit, offset=offset)
 
     def update(self, item_id: str, patch: Patch, *, user_id: str) -> TextualMemoryItem:
@@ -578,12 +610,34 @@ class Memory:
         self._check_open()
         return self._store.history(Scope(user_id).user_id, item_id)
 
-    def dump(self, folder: str | os.PathLike[str], *, user_id: str, filename: str = FILENAME) -> Path:
-        """Write the user's items as a JSON list to `<folder>/<filename>` and return that path; see `admin.export` for a
-        copy with messages, documents, vectors and history.
+    def restore(self, item_id: str, version: int, *, user_id: str) -> TextualMemoryItem:
+        """Return the user's item with the words and fields that it had in an earlier version.
+
+        That becomes its next version; sources and links stay as they are. A memory that stood behind another, repeated
+        or superseded by it, stands for itself again.
+
+        Args:
+            item_id: Of the item.
+            version: See `history`.
+            user_id: Whose.
+
+        Raises:
+            ItemNotFoundError: The user has no item of this id.
+            VersionNotFoundError: It has no such version, or the words of it are gone.
         """
         self._check_open()
-        return write_dump(Path(folder), self._store.read(Scope(user_id).user_id), filename=filename)
+        return self._ingest.restore(Scope(user_id).user_id, item_id, version)
+
+    def dump(self, folder: str | os.PathLike[str], *, user_id: str, filename: str = FILENAME) -> Path:
+        """Write the user's items as a JSON list to `<folder>/<filename>` and return that path; see `admin.export` for a
+        copy with messages, documents, vectors, history, and who stands behind whom.
+
+        What is so no longer is in it, archived, with its end. What only repeats another memory is not: that one has its
+        sources.
+        """
+        self._check_open()
+        items = self._store.read(Scope(user_id).user_id, Selection(repeats=False))
+        return write_dump(Path(folder), items, filename=filename)
 
     def load(
         self,
@@ -644,6 +698,7 @@ class Memory:
     adelete_by_source = off_loop(delete_by_source)
     adelete_all = off_loop(delete_all)
     ahistory = off_loop(history)
+    arestore = off_loop(restore)
     adump = off_loop(dump)
     aload = off_loop(load)
 
@@ -662,3 +717,8 @@ class Memory:
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosedError
+
+
+def _where(given: Mapping[str, Any] | None, as_of: date | str | None) -> Filter | None:
+    where = parse_filter(given)
+    return where if as_of is None else valid_at(as_of, where)

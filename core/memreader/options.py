@@ -12,6 +12,8 @@ Strategy = Literal["tokens", "length", "session"]
 ChunkerKind = Literal["auto", "sentence", "character", "markdown", "simple"]
 
 ChatPrompt = Literal["chat", "strategy"]
+Reconcile = Literal[True, False, "model"]
+"""Whether statements may stand for others or end them: by rules; not at all; by a model, and rules where it fails."""
 Gate = Literal["rewrite", "hallucination"]
 
 _OF_MODELS = frozenset({"keep_turns", "keep_raw", "carry", "prompt", "gates"})

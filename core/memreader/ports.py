@@ -308,7 +308,8 @@ class PostingIndex(Protocol):
 class GraphStore(Protocol):
     """Entities that a user's items mention, and relations that they state; gone with the items that brought them.
 
-    Items come in through `ItemStore.write`: `metadata.entities`, and the record's relations.
+    Items come in through `ItemStore.write`: `metadata.entities`, and the record's relations and aliases. Names that an
+    item states to be one, or that were merged, are one entity in all that is returned.
     """
 
     def entities(self, user_id: str, *, limit: int = -1, offset: int = 0) -> list[Entity]:
@@ -319,10 +320,46 @@ class GraphStore(Protocol):
         """Return the ids of the items that mention any of these names, in any spelling, oldest first, each once."""
         ...
 
-    def neighbours(self, user_id: str, name: str) -> list[Entity]:
-        """Return the entities that an item mentions or relates together with this one, the most frequent first."""
+    def neighbours(self, user_id: str, *names: str) -> list[Entity]:
+        """Return the entities that an item mentions or relates together with any of these, the most frequent first.
+
+        The names themselves are left out.
+        """
         ...
 
     def relations(self, user_id: str, name: str | None = None) -> list[Relation]:
         """Return the relations that have this name as head or tail, or all of them, oldest first."""
+        ...
+
+    def together(self, user_id: str) -> list[tuple[str, str, int]]:
+        """Return every two names that an item mentions together, and how many items do; each pair once."""
+        ...
+
+    def mentioned(self, user_id: str, *, each: int) -> list[tuple[str, str]]:
+        """Return (key of an entity, id of an item that mentions it), oldest item first.
+
+        Args:
+            user_id: Whose.
+            each: Items of one entity, at most; the newest ones.
+        """
+        ...
+
+    def decided(self, user_id: str) -> list[tuple[str, str]]:
+        """Return pairs of keys that are known to be one, or told apart."""
+        ...
+
+    def merge(self, user_id: str, one: str, other: str) -> None:
+        """Make two names one entity, shown by the first; kept while both are mentioned, or until they are split.
+
+        Raises:
+            EntityNotFoundError: The user has no memory that mentions one of them.
+        """
+        ...
+
+    def split(self, user_id: str, name: str) -> None:
+        """Take a name out of what it is one with, whether the user or an item said so.
+
+        Raises:
+            EntityNotFoundError: No memory of the user mentions it.
+        """
         ...

@@ -287,6 +287,12 @@ class MemReader:
             self.options, self.tokenizer, unit, self.embedder.max_tokens, self.limits, fine, context=tuple(context)
         )
 
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a model to read with."""
+        models = self.distiller.models
+        return models.llm is not None or models.document_llm is not None
+
     def checked_mode(self, mode: Mode | None) -> Mode:
         """Return the mode of a call.
 
@@ -297,7 +303,7 @@ class MemReader:
         mode = self.default_mode if mode is None else mode
         if mode not in ("fast", "fine"):
             raise ValueError(f"mode must be 'fast' or 'fine', got {mode!r}")
-        if mode == "fine" and self.distiller.models.llm is None and self.distiller.models.document_llm is None:
+        if mode == "fine" and not self.has_model:
             raise ModelRequiredError(mode=mode)
         return mode
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -17,7 +17,37 @@ Keys: TypeAlias = npt.NDArray[np.int64]
 """A store's own numbers of items, int64; an item keeps its number for life, and a number is never used again."""
 Label: TypeAlias = tuple[str | None, str | None, str, str, str | None]
 """session_id, agent_id, visibility, status, source of one item: what a search without filters looks at."""
-Event = Literal["add", "update", "delete", "replace"]
+Event = Literal["add", "update", "delete", "replace", "restore"]
+Action = Literal["skip", "merge", "supersede", "add"]
+Side = Literal["new", "old"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of two statements, the one that comes and one that is there."""
+
+    action: Action
+    """add: both stay as they are; merge: both say the same, and one stands for both, with the sources and entities of
+    both; skip: the one that is there has all of that already, so there is nothing to keep; supersede: both stay, and
+    one of them is of the past."""
+    reason: str = ""
+    keeps: Side = "new"
+    """Of merge and skip, which stands; of supersede, which one is so now; of add, nothing."""
+    by: Literal["rules", "model"] = "rules"
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A decision that was carried out."""
+
+    item_id: str
+    """Of the statement that came."""
+    action: Action
+    other: str
+    """Id of the one that was there."""
+    keeps: Side
+    reason: str
+    by: Literal["rules", "model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +87,14 @@ class ItemRecord:
     """What else recall looks at, packed (`traits.Traits`); empty for nothing. The store places an item of a chat."""
     tokens: TokenVectors | None = None
     """Vectors of its word pieces, for late interaction."""
+    keys: tuple[str, ...] = ()
+    """By which a statement is found by others that may repeat or replace it; () for evidence, which stays as it is."""
     base_version: int | None = None
     """Replace only this version of the item; if it has another, or is gone, the record is left in `conflicts`."""
+    restores: bool = False
+    """Whether the statement stands again by its new version, if it stood behind another."""
+    aliases: tuple[tuple[str, str], ...] = ()
+    """Pairs of names that its words state to be one, the one to show first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +110,19 @@ class Selection:
     """Items made from a message of this id, in `session_id` if that is given too."""
     document: str | None = None
     """Items made from a document of this `doc_path` or absolute path."""
+    behind: bool = True
+    """Also statements that stand behind another: repeated or superseded."""
+    repeats: bool = True
+    """Also those that only repeat another, which has all their sources."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What was decided about two statements that are there, each in one version."""
+
+    new: TextualMemoryItem
+    old: TextualMemoryItem
+    decision: Decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +165,11 @@ class Batch:
     """Those of `base` that are read completely with this batch: they are raw no longer."""
     archives: bool = False
     """Whether those of `refined` that something was made from are archived."""
+    decided: tuple[Judged, ...] = ()
+    """Decisions about statements that are there, carried out if both still are what they were."""
+    settle: Callable[[TextualMemoryItem, TextualMemoryItem], Decision] | None = None
+    """Decides about a new statement and one of the user's that shares a key with it, inside the transaction; None:
+    every statement is kept for itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +201,8 @@ class Written:
     existing: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
     """Items that went because their document or message changed, or because `added` holds a new one of their id."""
+    decisions: list[Decided] = field(default_factory=list)
+    """What was decided about new statements and those that were there, but "add"."""
     conflicts: list[str] = field(default_factory=list)
     """Items that were not replaced: they have another version than `base_version`, or are gone."""
     deleted: Deleted = field(default_factory=Deleted)
@@ -201,7 +257,7 @@ class Entity:
     name: str
     """As it was first written."""
     key: str
-    """What makes two spellings one: folded case and width, single spaces."""
+    """What makes two spellings one; see `spelling.entity_key`."""
     items: int
     """How many items mention it."""
 
@@ -235,6 +291,9 @@ class Stats:
     """Without deleted ones."""
     documents: int
     entities: int
+    """Names, those that are one with another counted for themselves."""
+    seen_once: float = 0.0
+    """Share of the entities that only one item mentions, in [0, 1]; 0.0 for none. More figures: `Graph.quality`."""
     encoded: int = 0
     """Items with token vectors, for late interaction; see `Admin.encode`."""
     by_type: dict[str, int] = field(default_factory=dict)

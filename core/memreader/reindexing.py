@@ -11,6 +11,7 @@ from memreader.errors import EmbedderMismatchError, InvalidVectorsError
 from memreader.ports import Embedder
 from memreader.recall import LEXICON, OLDER_LEXICONS, term_counts
 from memreader.recall.describing import traits_of
+from memreader.reconciling import statement_keys
 from memreader.stores import Facts, Store
 from memreader.types import Durability, Progress
 
@@ -67,13 +68,14 @@ def open_store(
 
 
 def describe_store(store: Store, *, progress: Progress | None = None) -> None:
-    """Give the items of a store of an older version their traits; it has its own already otherwise."""
+    """Give the items of a store of an older version their traits and keys; it has its own already otherwise."""
 
     def step(done: int, total: int) -> None:
         if progress is not None:
             progress("describe", done, total)
 
     store.describe(lambda item: traits_of(item).pack(), progress=step)
+    store.give_keys(statement_keys, progress=step)
 
 
 def reindex_store(store: Store, embedder: Embedder, *, progress: Progress | None = None) -> ReindexReport:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from memreader.archive import FILENAME
 from memreader.checks import OnConflict
 from memreader.ingest import AddReport
 from memreader.items import TextualMemoryItem
-from memreader.options import Gate
+from memreader.options import Gate, Reconcile
 from memreader.patching import Patch
 from memreader.plan import Job, awaiting, blocking
 from memreader.reader import DataType, Mode
@@ -29,7 +29,8 @@ class ScopedMemory:
     """One user's memories (and, where set, one session's and agent's labels); made by `Memory.scoped`.
 
     `add`, `search`, `context` and `delete_all` use the labels as `Memory`'s do; `get_all` uses the agent's, and shows
-    all sessions. What takes ids (`get`, `update`, `delete`, `history`), `dump` and `load` are about all of the user's.
+    all sessions. What takes ids (`get`, `update`, `delete`, `history`, `restore`), `dump` and `load` are about
+    all of the user's.
     """
 
     def __init__(self, memory: Memory, scope: Scope) -> None:
@@ -54,6 +55,7 @@ class ScopedMemory:
         at: datetime | str | None = None,
         files_root: str | os.PathLike[str] | None = None,
         as_text: bool = False,
+        reconcile: Reconcile = True,
         progress: Progress | None = None,
     ) -> Job[AddReport]:
         """Return what adding `data` did; see `Memory.add`."""
@@ -70,6 +72,7 @@ class ScopedMemory:
             at=at,
             files_root=files_root,
             as_text=as_text,
+            reconcile=reconcile,
             progress=progress,
         )
 
@@ -79,6 +82,7 @@ class ScopedMemory:
         ids: Sequence[str] | None = None,
         limit: int | None = None,
         gates: Sequence[Gate] = (),
+        reconcile: Reconcile = True,
         max_calls: int | None = None,
         max_tokens: int | None = None,
         progress: Progress | None = None,
@@ -92,6 +96,7 @@ class ScopedMemory:
             ids=ids,
             limit=limit,
             gates=gates,
+            reconcile=reconcile,
             max_calls=max_calls,
             max_tokens=max_tokens,
             progress=progress,
@@ -105,6 +110,7 @@ class ScopedMemory:
         filter: Mapping[str, Any] | None = None,
         threshold: float | None = None,
         recall: Recall = "user",
+        as_of: date | str | None = None,
     ) -> list[Hit]:
         """Return up to `top_k` memories that speak to `query`, best first; see `Memory.search`."""
         scope = self.scope
@@ -117,6 +123,7 @@ class ScopedMemory:
             filter=filter,
             threshold=threshold,
             recall=recall,
+            as_of=as_of,
         )
 
     def context(
@@ -128,6 +135,7 @@ class ScopedMemory:
         filter: Mapping[str, Any] | None = None,
         threshold: float | None = None,
         recall: Recall = "user",
+        as_of: date | str | None = None,
     ) -> str:
         """Return the memories found for `query` as one quoted block; see `Memory.context`."""
         scope = self.scope
@@ -141,6 +149,7 @@ class ScopedMemory:
             filter=filter,
             threshold=threshold,
             recall=recall,
+            as_of=as_of,
         )
 
     def get(self, memory_id: str) -> TextualMemoryItem | None:
@@ -186,6 +195,10 @@ class ScopedMemory:
         """Return the versions of the user's item, oldest first; see `Memory.history`."""
         return self._memory.history(memory_id, user_id=self.scope.user_id)
 
+    def restore(self, memory_id: str, version: int) -> TextualMemoryItem:
+        """Return the user's item with the words and fields of an earlier version; see `Memory.restore`."""
+        return self._memory.restore(memory_id, version, user_id=self.scope.user_id)
+
     def dump(self, folder: str | os.PathLike[str], *, filename: str = FILENAME) -> Path:
         """Write the user's items as a JSON list to `<folder>/<filename>` and return that path."""
         return self._memory.dump(folder, user_id=self.scope.user_id, filename=filename)
@@ -229,5 +242,6 @@ class ScopedMemory:
     adelete_by_source = off_loop(delete_by_source)
     adelete_all = off_loop(delete_all)
     ahistory = off_loop(history)
+    arestore = off_loop(restore)
     adump = off_loop(dump)
     aload = off_loop(load)

@@ -121,6 +121,7 @@ def import_archive(
             for row in archive.history():
                 taker.version(row)
                 step()
+            taker.settle()
             if progress is not None:
                 progress("import", total, total)
         embedded = 0 if fresh is None else len(fresh)

@@ -39,7 +39,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "a.zip"
 
 
-@pytest.mark.parametrize("version", [2, 999, 10**30])
+@pytest.mark.parametrize("version", [3, 999, 10**30])
 def test_a_newer_version_is_refused_whatever_it_holds(version: int, path: Path) -> None:
     zipped(path, {**entries_of(path), "more.bin": b"?"}, honest=False)
     error = refusal(with_manifest(path, version=version))
@@ -208,9 +208,23 @@ BAD_ROWS: list[tuple[str, dict[str, Any], str, str]] = [
     ("items", {"source_keys": [""]}, "source_keys", "is empty"),
     ("items", {"relations": [["a", "b"]]}, "relations", "not [head, relation, tail]"),
     ("items", {"relations": [["a", "b", None]]}, "relations", "is null"),
+    ("items", {"settled": None}, "settled", "is null, not a list"),
+    ("items", {"settled": [["b", "merge", ""]]}, "settled", "not [item, kind, at, reason]"),
+    ("items", {"settled": [["", "merge", "", ""]]}, "settled", "is empty"),
+    ("items", {"settled": [["z", "merge", "", ""]]}, "settled", "names the item itself"),
+    ("items", {"settled": [["b", "merge", "", ""], ["b", "merge", "", ""]]}, "settled", "names an item twice"),
+    ("items", {"settled": [["b", "add", "", ""]]}, "settled", "neither merge nor supersede"),
+    ("items", {"settled": [["b", ["merge"], "", ""]]}, "settled", "neither merge nor supersede"),
+    ("items", {"settled": [["b", "supersede", "", ""]]}, "settled", "ISO 8601"),
+    ("items", {"settled": [["b", "merge", "now", ""]]}, "settled", "ISO 8601"),
+    ("items", {"settled": [["b", "merge", "", None]]}, "settled", "is null"),
+    ("items", {"standing": "{}"}, "standing", "is not {"),
+    ("items", {"standing": '{"sources": [], "entities": [], "tags": []}'}, "standing", "is not {"),
+    ("items", {"standing": '{"sources": [{"index": -1}], "entities": []}'}, "standing.sources[0].index", "greater"),
+    ("items", {"standing": '{"sources": [], "entities": [1]}'}, "standing.entities[0]", "valid string"),
     ("ledger", {"reading_key": 1}, "reading_key", "is int"),
     ("ledger", {}, "", "the same user_id and source_key and reading_key"),
-    ("history", {"event": "gone"}, "event", "is none of add, delete, replace, update"),
+    ("history", {"event": "gone"}, "event", "is none of add, delete, replace, restore, update"),
     ("history", {"event": ["add"]}, "event", "is none of"),
     ("history", {"at": ""}, "at", "ISO 8601"),
     ("history", {"memory": "a", "metadata": '{"user_id": "ben"}'}, "metadata.user_id", "another user"),
@@ -264,6 +278,22 @@ def test_a_column_that_is_missing_is_named(path: Path) -> None:
             with open_archive(path) as reader, pytest.raises(ArchiveError, match="is missing") as caught:
                 list(getattr(reader, kind)())
             assert caught.value.where == f"{kind}.jsonl, line 1, {column}"
+
+
+def test_an_archive_of_version_1_has_no_word_of_who_stands_behind_whom(path: Path) -> None:
+    rows = [json.loads(line) for line in entries_of(path)["items.jsonl"].splitlines()]
+    older = [{name: row[name] for name in row if name not in ("settled", "standing")} for row in rows]
+    with_lines(path, "items", *(json.dumps(row).encode() for row in older))
+    with open_archive(with_manifest(path, version=1)) as reader:
+        assert [{name: row[name] for name in older[0]} for row in reader.items()] == older
+    with open_archive(with_manifest(path, version=2)) as reader, pytest.raises(ArchiveError, match="is missing"):
+        list(reader.items())
+    with_lines(path, "items", *(json.dumps(row).encode() for row in rows))
+    with (
+        open_archive(with_manifest(path, version=1)) as reader,
+        pytest.raises(ArchiveError, match="has the column 'settled'"),
+    ):
+        list(reader.items())
 
 
 def test_an_error_holds_no_words_of_the_memory(path: Path) -> None:

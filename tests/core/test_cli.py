@@ -18,8 +18,8 @@ from memreader.errors import StoreBusyError
 from memreader.testing import HashEmbedder
 
 COMMANDS = """
-    demo add refine search context list show history update delete export import dump load reindex encode stats purge
-    users
+    demo add refine search context list show history graph update restore delete export import dump load reindex encode
+    stats purge users
 """.split()
 READING = {
     "refine": ["--model", "m", "--base-url", "http://127.0.0.1:9/v1"],
@@ -28,7 +28,9 @@ READING = {
     "list": [],
     "show": ["x"],
     "history": ["x"],
+    "graph": [],
     "update": ["x", "words"],
+    "restore": ["x", "1"],
     "delete": ["x", "--yes"],
     "export": ["out.zip"],
     "dump": ["out"],

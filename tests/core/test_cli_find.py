@@ -338,3 +338,42 @@ class TestOnATerminal:
         shown = excerpt(text, question)
         assert len(shown) <= WIDTH + 2
         assert "\n" not in shown
+
+
+class TestWhatWasSo:
+    """Memories that ended: `--as-of`, `--archived` and `restore`."""
+
+    @pytest.fixture
+    def moved(self, cli: CommandLine, minilm: MiniLMEmbedder) -> CommandLine:
+        with Memory.open(cli.store, embedder=minilm) as memory:
+            for place, (company, year) in enumerate((("Acme", 2022), ("Globex", 2024))):
+                known = {"memory_time": f"{year}-01-01", "entities": ["Ana"]}
+                item = TextualMemoryItem(id=f"i{place}", memory=f"Ana works at {company}.", metadata=known)
+                memory.add([item], user_id="ana")
+        return cli
+
+    def test_a_day_in_the_past_shows_what_was_so_then(self, moved: CommandLine) -> None:
+        for as_of, known in (
+            ([], "Globex"),
+            (["--as-of", "2023-01-01"], "Acme"),
+            (["--as-of", "2025-01-01"], "Globex"),
+        ):
+            (row,) = moved.fine("search", "Where does Ana work?", "--threshold", "0", *as_of).rows
+            assert row[-1] == f"Ana works at {known}."
+            block = moved.fine("context", "Where does Ana work?", "--threshold", "0", *as_of).out
+            assert [name in block for name in ("Acme", "Globex")] == [known == "Acme", known == "Globex"]
+        assert moved("search", "x", "--as-of", "someday").code == 2
+
+    def test_what_ended_is_listed_with_its_end_and_shown_with_what_ended_it(self, moved: CommandLine) -> None:
+        assert [row[0] for row in moved.fine("list").rows] == ["i1"]
+        (row,) = moved.fine("list", "--archived").rows
+        assert row[:2] == ["i0", "2022-01-01 - 2024-01-01"]
+        assert moved.fine("list", "--archived", "--filter", '{"tags": {"$contains": "x"}}').out == ""
+        assert "2024-01-01" in moved.fine("show", "i0").out
+        assert "supersede: i1" in moved.fine("history", "i0").out
+
+    def test_an_earlier_version_comes_back(self, moved: CommandLine) -> None:
+        assert "version 3" in moved.fine("restore", "i0", "1").out
+        assert [row[0] for row in moved.fine("list").rows] == ["i0", "i1"]
+        assert moved("restore", "i0", "9").code == 1
+        assert moved.fine("restore", "i1", "1", "--json").json["id"] == "i1"

@@ -70,8 +70,8 @@ def test_the_user_and_the_son_are_two_people() -> None:
     with store:
         store.add([{"role": "user", "content": "My name is Ana, my son is Ben."}], user_id="ana")
         assert texts(fine(store)) == ["The user's name is Ana.", "Ben is Ana's son."]
-        assert {entity.name: entity.items for entity in store.graph.entities("ana")} == {"Ana": 2, "Ben": 1}
-        (relation,) = store.graph.relations("ana", "Ben")
+        assert {entity.name: entity.items for entity in store.graph.entities(user_id="ana")} == {"Ana": 2, "Ben": 1}
+        (relation,) = store.graph.relations("Ben", user_id="ana")
         assert (relation.head, relation.relation, relation.tail) == ("Ben", "is son of", "Ana")
 
 
@@ -82,7 +82,7 @@ def test_what_is_of_short_use_is_found_in_its_session_only_and_makes_no_entities
         store.add(chat_of("Answer me as a table."), user_id="ana", session_id="s")
         (item,) = fine(store)
         assert (item.metadata.visibility, item.metadata.entities) == ("session", [])
-        assert store.graph.entities("ana") == []
+        assert store.graph.entities(user_id="ana") == []
         question = {"query": "Does Ana want a table?", "user_id": "ana"}
         assert item.id in {hit.item.id for hit in store.search(**question, session_id="s")}
         assert item.id not in {hit.item.id for hit in store.search(**question)}

@@ -252,7 +252,7 @@ def test_of_the_user_nothing_is_left(memory: Memory, tmp_path: Path) -> None:
     report = memory.delete_all(user_id="ana")
     assert (len(report.ids), report.messages, report.documents, report.purge.complete) == (2, 1, 1, True)
     assert memory.history(first["ana"], user_id="ana") == []
-    assert memory.graph.entities("ana") == []
+    assert memory.graph.entities(user_id="ana") == []
     assert memory.admin.users() == ["ben"]
     tables = [name for (name,) in table(memory, "SELECT name FROM sqlite_master WHERE sql LIKE '%user_id%TEXT%'")]
     assert len(tables) >= 7
@@ -260,7 +260,7 @@ def test_of_the_user_nothing_is_left(memory: Memory, tmp_path: Path) -> None:
         assert "ana" not in {user for (user,) in table(memory, f"SELECT user_id FROM {name}")}
     assert len(memory.history(first["ben"], user_id="ben")) == 2
     assert len(memory.get_all(user_id="ben")) == 2
-    assert len(memory.graph.entities("ben")) == 1
+    assert len(memory.graph.entities(user_id="ben")) == 1
 
 
 def test_the_history_says_why(memory: Memory, tmp_path: Path) -> None:

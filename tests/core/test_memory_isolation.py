@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from memreader.admin import Admin
-from memreader.errors import ArchiveError, InputError, ItemNotFoundError
+from memreader.errors import ArchiveError, EntityNotFoundError, InputError, ItemNotFoundError
+from memreader.graph.quality import GraphQuality
+from memreader.graphs import Graph
 from memreader.memory import Memory
-from memreader.ports import GraphStore
 from memreader.refining import RefineReport
 from memreader.scoped import ScopedMemory
 from memreader.testing import HashEmbedder
@@ -52,7 +53,7 @@ class Owner:
             memory.get_all(user_id="ana"),
             [memory.history(item_id, user_id="ana") for item_id in self.ids],
             sorted(hit.item.id for hit in memory.search("zyxquorble tea house", user_id="ana", top_k=99, threshold=0)),
-            memory.graph.entities("ana"),
+            memory.graph.entities(user_id="ana"),
             memory.admin.stats("ana").messages,
             memory.admin.stats("ana").documents,
             memory.add([CHAT, self.file], user_id="ana", session_id="s", agent_id="g").added,
@@ -169,6 +170,12 @@ def history(call: Stranger, owner: Owner) -> None:
     assert [call("history", item_id) for item_id in owner.ids] == [[]] * len(owner.ids)
 
 
+def restore(call: Stranger, owner: Owner) -> None:
+    for item_id in owner.ids:
+        with pytest.raises(ItemNotFoundError):
+            call("restore", item_id, 1)
+
+
 def dump(call: Stranger, owner: Owner) -> None:
     path = call("dump", owner.scratch, filename="nothing.json")
     assert json.loads(path.read_bytes()) == []
@@ -215,7 +222,7 @@ CASES = {
     case.__name__: case
     for case in (
         extract, add, refine, search, context, get, get_by_ids, get_all, update, delete, delete_by_source, delete_all,
-        history, dump, load,
+        history, restore, dump, load,
     )
 }  # fmt: skip
 ADMIN_CASES = {case.__name__.partition("_")[2]: case for case in (admin_stats, admin_load, admin_export, admin_import_)}
@@ -260,17 +267,39 @@ def test_another_users_memories_are_absent_for_the_store_too(owner: Owner, verb:
         as_stranger(owner, ADMIN_CASES[verb], name, awaited=awaited)
 
 
-def test_the_graph_is_the_users(owner: Owner) -> None:
+GRAPH_CASES: dict[str, tuple[Any, ...]] = {
+    "entities": (),
+    "neighbours": ("Ana",),
+    "relations": (),
+    "mentions": ("Ana",),
+    "merge_entities": ("Ana", "Ben"),
+    "split_entity": ("Ana",),
+    "suggestions": (),
+    "quality": (),
+    "export_json": ("graph.json",),
+    "export_graphml": ("graph.graphml",),
+    "export_html": ("graph.html",),
+}
+"""What a stranger asks of the graph, by verb."""
+
+
+def test_the_graph_is_the_users(owner: Owner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(owner.scratch)
     graph = owner.memory.graph
-    assert [entity.name for entity in graph.entities("ana")] == ["Ana", "Ben"]
-    asked = {
-        "entities": graph.entities("ANA"),
-        "mentions": graph.mentions("ANA", ["Ana", "Ben"]),
-        "neighbours": graph.neighbours("ANA", "Ana"),
-        "relations": graph.relations("ANA"),
+    assert [entity.name for entity in graph.entities(user_id="ana")] == ["Ana", "Ben"]
+    assert {verb for verb in vars(Graph) if verb[0] != "_"} == {
+        name for verb in GRAPH_CASES for name in (verb, f"a{verb}")
     }
-    assert set(asked) == {name for name in vars(GraphStore) if name[0] != "_"}
-    assert list(asked.values()) == [[], [], [], []]
+    for verb, args in GRAPH_CASES.items():
+        if verb in ("merge_entities", "split_entity"):
+            with pytest.raises(EntityNotFoundError):
+                getattr(graph, verb)(*args, user_id="ANA")
+        elif verb.startswith("export_"):
+            text = getattr(graph, verb)(*args, user_id="zoe").read_text(encoding="utf-8")
+            assert not any(word in text for word in ("Ana", "Ben", "zyxquorble"))
+        else:
+            assert getattr(graph, verb)(*args, user_id="ANA") in ([], GraphQuality(0, 0.0, (), 0))
+    assert [entity.name for entity in graph.entities(user_id="ana")] == ["Ana", "Ben"]
 
 
 def test_users_in_threads_of_one_memory_are_never_mixed(memory: Memory) -> None:
@@ -285,7 +314,7 @@ def test_users_in_threads_of_one_memory_are_never_mixed(memory: Memory) -> None:
             items = [*memory.get_all(user_id=user), *(hit.item for hit in hits), memory.get(item_id, user_id=user)]
             assert {item.metadata.user_id for item in items if item} == {user}
             assert {item.memory.split()[1] for item in items if item} == {user}
-            assert [entity.name for entity in memory.graph.entities(user)] == [user]
+            assert [entity.name for entity in memory.graph.entities(user_id=user)] == [user]
             if number % 4 == 3:
                 memory.delete(item_id, user_id=user)
             assert len(memory.get_all(user_id=user)) == number + 1 - (number + 1) // 4

@@ -201,12 +201,12 @@ def test_what_is_archived_is_kept_and_not_found(memory: Memory, tea: str, status
 
 def test_the_graph_follows(memory: Memory, tea: str) -> None:
     memory.update(tea, {"entities": ["Earl Grey", "Ana"]}, user_id="ana")
-    assert memory.graph.mentions("ana", ["earl grey"]) == [tea]
+    assert memory.graph.mentions("earl grey", user_id="ana") == [tea]
     memory.update(tea, {"entities": ["Ana", "Assam"]}, user_id="ana")
-    assert [entity.name for entity in memory.graph.entities("ana")] == ["Ana", "Assam"]
-    assert memory.graph.mentions("ana", ["Earl Grey"]) == []
+    assert [entity.name for entity in memory.graph.entities(user_id="ana")] == ["Ana", "Assam"]
+    assert memory.graph.mentions("Earl Grey", user_id="ana") == []
     memory.update(tea, "Ana likes Assam best.", user_id="ana")
-    assert memory.graph.mentions("ana", ["assam"]) == [tea]
+    assert memory.graph.mentions("assam", user_id="ana") == [tea]
 
 
 def test_threads_that_update_one_item_lose_no_update(memory: Memory, tea: str) -> None:

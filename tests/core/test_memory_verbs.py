@@ -15,6 +15,7 @@ import pytest
 from memreader.admin import Admin
 from memreader.compat import GeneralTextMemory
 from memreader.errors import EmbedderMismatchError, InputError, ModelRequiredError, StoreClosedError
+from memreader.graphs import Graph
 from memreader.memory import Memory
 from memreader.reader import MemReader
 from memreader.recall import RecallOptions
@@ -106,7 +107,7 @@ def public(kind: type, *, awaited: bool) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("kind", [Memory, ScopedMemory, Admin, MemReader, GeneralTextMemory])
+@pytest.mark.parametrize("kind", [Memory, ScopedMemory, Admin, Graph, MemReader, GeneralTextMemory])
 def test_every_verb_has_an_async_twin_with_the_same_signature(kind: type) -> None:
     verbs, twins = public(kind, awaited=False) - QUICK, public(kind, awaited=True)
     assert len(verbs) >= 2
@@ -239,6 +240,7 @@ OF_A_USER: dict[str, list[Any]] = {
     "delete_by_source": [],
     "delete_all": [],
     "history": ["x"],
+    "restore": ["x", 1],
     "dump": ["folder"],
     "load": ["folder"],
 }

@@ -320,6 +320,8 @@ def test_no_verb_by_id_or_source_walks_all_of_a_users_rows(store: Store) -> None
         }
     assert len(plans) > 10
     walks = [plan for plan in plans if plan.endswith(("(user_id=?)", "(user_id=? AND seq<?)")) or "SCAN" in plan]
+    # What the user decided about names is little, and has its own index.
+    walks = [plan for plan in walks if "INDEX aliases_decided " not in plan]
     # These two stop at the first row, and sort nothing.
     assert sorted(plan.split(" WHERE")[0] for plan in walks) == ["SELECT 1 FROM items", "SELECT 1 FROM tokens"]
     assert all(" LIMIT 1:" in plan for plan in walks)

@@ -62,7 +62,8 @@ def document_row(**changes: Any) -> dict[str, Any]:
 def item_row(name: str = "a", **changes: Any) -> dict[str, Any]:
     return {
         "user_id": "ana", "item_id": name, "memory": "Ana keeps a cat.", "metadata": METADATA, "source_keys": ["m:0"],
-        "relations": [["Ana", "keeps", "cat"]], **changes,
+        "relations": [["Ana", "keeps", "cat"]], "settled": [["another item", "supersede", "2024-05-01", "moved"]],
+        "standing": '{"sources": [{"index": 0}], "entities": ["Ana"]}', **changes,
     }  # fmt: skip
 
 

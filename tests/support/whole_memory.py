@@ -37,8 +37,8 @@ def everything(memory: Memory, users: tuple[str, ...] = ("ana", "ben")) -> dict[
             "items": items,
             "history": {item_id: memory.history(item_id, user_id=user) for item_id in sorted(ids)},
             "hits": [(hit.item.id, round(hit.score, 5)) for hit in hits],
-            "entities": memory.graph.entities(user),
-            "relations": memory.graph.relations(user),
+            "entities": memory.graph.entities(user_id=user),
+            "relations": memory.graph.relations(user_id=user),
         }
     columns = "user_id, session_id, position, source_key, digest, message_id, role, content, flags, raw, deleted"
     out["messages"] = table(memory, f"SELECT {columns} FROM messages ORDER BY user_id, session_id, position")
@@ -51,7 +51,8 @@ def archive(path: Path, messages: list[dict[str, Any]], sources: list[str], **fa
     """An archive with an item for each of the sources."""
     known = facts_of(EMBEDDER)
     values = {"created_at": "2024-05-01T12:00:00+00:00", "embedder": known.embedder, "dimension": 64, "lexicon": "x"}
-    items = [item_row(f"i{n}", source_keys=[source], relations=[]) for n, source in enumerate(sources)]
+    bare: dict[str, Any] = {"relations": [], "settled": [], "standing": None}
+    items = [item_row(f"i{n}", source_keys=[source], **bare) for n, source in enumerate(sources)]
     given = ArchiveFacts(**{**values, **facts})
     vectors = [unit_vectors(len(items), given.dimension)]
     content = small_rows(messages=messages, documents=[], items=items, ledger=[], history=[], vectors=vectors)

@@ -14,12 +14,13 @@ from pydantic import ValidationError
 
 from memreader.archive.flaws import Flaw, flaw_of
 from memreader.archive.strict_json import decode
-from memreader.items import MAX_ID_LENGTH, TextualMemoryItem
+from memreader.items import MAX_ID_LENGTH, TextualMemoryItem, TextualMemoryMetadata
 from memreader.records import Event
 from memreader.types import Scope
 
 FORMAT = "memreader-archive"
-VERSION = 1
+VERSION = 2
+"""2: who stands behind whom, in items."""
 MANIFEST = "manifest.json"
 VECTORS = "vectors.f32"
 
@@ -128,6 +129,36 @@ def relations(value: Any) -> None:
         names(one)
 
 
+def settled(value: Any) -> None:
+    """A list of [id of the item in front, "merge" or "supersede", when, why]; the time of a merge is ""."""
+    known: set[str] = set()
+    for one in _list(value):
+        if len(_list(one)) != 4:
+            raise Flaw("has an entry that is not [item, kind, at, reason]")
+        by_item, kind, at, reason = one
+        item_name(by_item)
+        if by_item in known:
+            raise Flaw("names an item twice")
+        known.add(by_item)
+        if not isinstance(kind, str) or kind not in ("merge", "supersede"):
+            raise Flaw("has a kind that is neither merge nor supersede")
+        if kind == "supersede" or at != "":
+            time(at)
+        text(reason)
+
+
+def standing_json(value: Any) -> None:
+    """JSON text of {"sources": [...], "entities": [...]}, as in an item's metadata."""
+    text(value)
+    brought = decode(value)
+    if not isinstance(brought, dict) or set(brought) != {"sources", "entities"}:
+        raise Flaw('is not {"sources": [...], "entities": [...]}')
+    try:
+        TextualMemoryMetadata.model_validate(brought)
+    except ValidationError as error:
+        raise flaw_of(error) from None
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of a row."""
@@ -135,6 +166,8 @@ class Column:
     name: str
     check: Check = text
     nullable: bool = False
+    since: int = 1
+    """Version of the first archives that have it."""
 
 
 def _columns(*columns: Column) -> tuple[Column, ...]:
@@ -176,6 +209,8 @@ ENTRIES: Mapping[str, tuple[Column, ...]] = {
         Column("metadata"),
         Column("source_keys", names),
         Column("relations", relations),
+        Column("settled", settled, since=2),
+        Column("standing", standing_json, nullable=True, since=2),
     ),
     "ledger.jsonl": _columns(Column("source_key", name), Column("reading_key")),
     "history.jsonl": _columns(
@@ -200,13 +235,18 @@ UNIQUE: Mapping[str, tuple[tuple[str, ...], ...]] = {
 """Entry -> which columns together stand in one row only."""
 
 
-def check_row(entry: str, row: Any) -> TextualMemoryItem | None:
+def check_row(entry: str, row: Any, version: int = VERSION) -> TextualMemoryItem | None:
     """Return the item of a row, or of an earlier version in a row of the history; None where the row has none.
+
+    Args:
+        entry: Which it is of.
+        row: A row.
+        version: Of the archive: an older one has fewer columns.
 
     Raises:
         Flaw: The row is not one of this entry.
     """
-    columns = ENTRIES[entry]
+    columns = [column for column in ENTRIES[entry] if column.since <= version]
     if not isinstance(row, Mapping):
         raise Flaw(f"is {type(row).__name__}, not a row")
     for column in columns:
@@ -222,6 +262,8 @@ def check_row(entry: str, row: Any) -> TextualMemoryItem | None:
     if len(row) != len(columns):
         known = {column.name for column in columns}
         raise Flaw(f"has the column {next(key for key in row if key not in known)!r:.80}, which is none of ours")
+    if any(one[0] == row["item_id"] for one in row.get("settled", ())):
+        raise Flaw("names the item itself", where=".settled")
     if "metadata" not in row or row["memory"] is None or row["metadata"] is None:
         return None
     return _item(row)

@@ -50,6 +50,8 @@ class Manifest:
     users: tuple[str, ...]
     """Everyone of whom there is a row, sorted."""
     entries: Mapping[str, EntryFacts]
+    version: int = VERSION
+    """Of the format."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -65,7 +67,7 @@ class Manifest:
         return encode(
             {
                 "format": FORMAT,
-                "version": VERSION,
+                "version": self.version,
                 "created_at": facts.created_at,
                 "embedder": facts.embedder,
                 "dimension": facts.dimension,
@@ -101,7 +103,7 @@ def read_manifest(text: str) -> Manifest:
     )
     if not 0 < facts.dimension <= 2**16:
         raise Flaw("is not between 1 and 65536", where=".dimension")
-    return Manifest(facts, _users(data.get("users")), _entries(data.get("entries"), facts.dimension))
+    return Manifest(facts, _users(data.get("users")), _entries(data.get("entries"), facts.dimension), version)
 
 
 def _field(data: Mapping[str, Any], key: str, check: Any) -> Any:

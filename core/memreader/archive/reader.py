@@ -131,8 +131,8 @@ class ArchiveReader:
         return self._rows_of("documents.jsonl")
 
     def items(self) -> Iterator[Row]:
-        """Yield the items: user_id, item_id, memory, metadata (JSON text), source_keys, relations; and `item`, made of
-        them. The vector of the i-th one is `vectors(i, 1)[0]`.
+        """Yield the items: user_id, item_id, memory, metadata (JSON text), source_keys, relations, since version 2
+        settled and standing; and `item`, made of them. The vector of the i-th one is `vectors(i, 1)[0]`.
         """
         return self._rows_of("items.jsonl")
 
@@ -240,7 +240,7 @@ class ArchiveReader:
             for line in self._lines(entry):
                 line_number += 1
                 row: Row = decode(_text(line))
-                item = check_row(entry, row)
+                item = check_row(entry, row, self.manifest.version)
                 if row["user_id"] not in self._users:
                     raise Flaw("is a user that the manifest doesn't name", where=".user_id")
                 for columns, keys in zip(UNIQUE[entry], seen, strict=True):

@@ -40,7 +40,7 @@ from memreader.cli.paths import Found, find_files
 from memreader.cli.progress import Bars
 from memreader.cli.refine import Refined, read_by_model
 from memreader.cli.screen import Screen, counted, printable
-from memreader.cli.words import told
+from memreader.cli.words import settled, told
 from memreader.errors import InputError, StoreError
 from memreader.parsing import ParseLimits, load_file
 from memreader.parsing.limits import MB
@@ -49,6 +49,7 @@ from memreader.types import FileInput
 if TYPE_CHECKING:
     from memreader.ingest import AddReport
     from memreader.memory import Memory
+    from memreader.records import Decided
 
 CHAT_SUFFIXES = (".json", ".jsonl", ".ndjson")
 
@@ -62,6 +63,8 @@ class Summary:
     added: list[str] = field(default_factory=list)
     existing: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
+    decisions: list[Decided] = field(default_factory=list)
+    """About memories that repeat or end others."""
     left_out: int = 0
     """Messages and parts that hold no words: pictures, links, empty messages."""
     refining: dict[str, Any] | None = None
@@ -74,6 +77,7 @@ class Summary:
         self.added += report.added
         self.existing += report.existing
         self.replaced += report.replaced
+        self.decisions += report.decisions
         self.left_out += len(report.dropped)
         for failure in report.failures:
             if failure.kind == "UnsupportedDocumentError" and not found.named:
@@ -264,7 +268,9 @@ def _show(summary: Summary, refined: Refined | None, screen: Screen) -> None:
         screen.say(f"not added: {one['path']}: {one['reason']}", style="red")
     if refined is not None:
         refined.show_left(screen)
-    parts = [_told(summary, refined)]
+    if refined is not None:
+        summary.decisions += refined.report.decisions
+    parts = [_told(summary, refined), *settled(summary.decisions)]
     if summary.left_out:
         parts.append(f"{counted(summary.left_out, 'message or picture', 'messages or pictures')} without words")
     files = [

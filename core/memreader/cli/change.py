@@ -1,4 +1,4 @@
-"""`memreader update` and `delete`."""
+"""`memreader update`, `restore` and `delete`."""
 
 from __future__ import annotations
 
@@ -39,6 +39,21 @@ def update(
     change: dict[str, Any] | str = fields if fields is not None else sys.stdin.read() if text == "-" else text or ""
     with opened(store, embedder) as memory:
         item = memory.update(item_id, change, user_id=user)
+    screen.done(f"{item.id} is now version {item.metadata.version}: {one_line(item.memory)}", item)
+
+
+def restore(
+    item_id: ItemId,
+    version: Annotated[int, typer.Argument(metavar="VERSION", min=1, help="Which, as history shows it.")],
+    store: StoreDir,
+    user: User,
+    embedder: Embedder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a memory the words and fields of an earlier version; one that was repeated or ended stands again."""
+    screen = Screen(as_json=as_json)
+    with opened(store, embedder) as memory:
+        item = memory.restore(item_id, version, user_id=user)
     screen.done(f"{item.id} is now version {item.metadata.version}: {one_line(item.memory)}", item)
 
 

@@ -13,6 +13,7 @@ from memreader.cli.failing import CommandError
 from memreader.cli.opening import opened
 from memreader.cli.options import (
     AsJson,
+    AsOf,
     Embedder,
     Filter,
     ItemId,
@@ -43,6 +44,7 @@ def search(
     threshold: Threshold = None,
     where_: Filter = None,
     session: Session = None,
+    as_of: AsOf = None,
     embedder: Embedder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -53,7 +55,13 @@ def search(
     screen, chosen = Screen(as_json=as_json), json_object(where_, "--filter")
     with opened(store, embedder) as memory:
         hits = memory.search(
-            query, user_id=user, top_k=top_k, threshold=threshold, filter=chosen, **_of_session(session)
+            query,
+            user_id=user,
+            top_k=top_k,
+            threshold=threshold,
+            filter=chosen,
+            as_of=as_of,
+            **_of_session(session),
         )
     if as_json:
         screen.show_json([hit_fields(hit) for hit in hits])
@@ -74,6 +82,7 @@ def context(
     threshold: Threshold = None,
     where_: Filter = None,
     session: Session = None,
+    as_of: AsOf = None,
     embedder: Embedder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -87,6 +96,7 @@ def context(
             top_k=top_k,
             threshold=threshold,
             filter=chosen,
+            as_of=as_of,
             **_of_session(session),
         )
     if as_json:
@@ -104,6 +114,9 @@ def list_(
     offset: Annotated[int, typer.Option(min=0, help="How many to pass over first.")] = 0,
     where_: Filter = None,
     session: Session = None,
+    archived: Annotated[
+        bool, typer.Option("--archived", help="Only what is so no longer, with its end behind the date.")
+    ] = False,
     embedder: Embedder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -112,6 +125,9 @@ def list_(
     Into a pipe go whole memories, one a line, with tabs between id, date, source and memory.
     """
     screen, chosen = Screen(as_json=as_json), json_object(where_, "--filter")
+    if archived:
+        ended = {"valid_until": {"$ne": None}}
+        chosen = ended if chosen is None else {"$and": [chosen, ended]}
     with opened(store, embedder) as memory:
         items = _pages(memory, user, offset, {"session_id": session, "filter": chosen})
         shown: Iterator[TextualMemoryItem] = islice(items, min(limit, sys.maxsize)) if limit else items
@@ -152,6 +168,7 @@ def show(item_id: ItemId, store: StoreDir, user: User, embedder: Embedder = None
             ("entities", ", ".join(known.entities)),
             ("kind", known.memory_type),
             ("status", known.status),
+            ("until", known.valid_until or ""),
             ("version", str(known.version)),
             ("added", known.created_at),
             ("changed", known.updated_at),

@@ -143,6 +143,7 @@ def stats(store: StoreDir, user: AnyUser = None, embedder: Embedder = None, as_j
         screen.show_json(found)
         return
     fields = plain(found)
+    fields["seen_once"] = f"{fields['seen_once']:.0%} of the entities"
     for name in ("database_bytes", "checkpoint_bytes", "resident_bytes"):
         fields[name.removesuffix("_bytes")] = size(fields.pop(name))
     screen.fields([(name.replace("_", " "), _shown(value)) for name, value in fields.items()])

@@ -112,6 +112,12 @@ Filter = Annotated[
         help="""Only memories that this fits, for example '{"tags": {"$contains": "work"}}'.""",
     ),
 ]
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of", metavar="DATE", help="Only what had happened by then and was still so, ended since or not."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON document to stdout.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")]
 ItemId = Annotated[str, typer.Argument(metavar="ID", help="Id of a memory, as search and list show it.")]

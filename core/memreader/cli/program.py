@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import memreader
-from memreader.cli import add, change, demo, find, keep, refine
+from memreader.cli import add, change, demo, find, graph, keep, refine
 from memreader.cli.failing import (
     EXPECTED,
     FAILED,
@@ -75,8 +75,21 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for panel, commands in (
-    (REMEMBER, (demo.demo, add.add, refine.refine, find.search, find.context, find.list_, find.show, find.history)),
-    (CHANGE, (change.update, change.delete)),
+    (
+        REMEMBER,
+        (
+            demo.demo,
+            add.add,
+            refine.refine,
+            find.search,
+            find.context,
+            find.list_,
+            find.show,
+            find.history,
+            graph.graph,
+        ),
+    ),
+    (CHANGE, (change.update, change.restore, change.delete)),
     (
         KEEP,
         (

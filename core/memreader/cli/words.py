@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -10,6 +12,7 @@ from rich.text import Text
 from memreader.cli.screen import memories, one_line, plain
 from memreader.items import SourceMessage, TextualMemoryItem
 from memreader.recall.lexical import terms
+from memreader.records import Decided
 from memreader.types import Hit
 
 WIDTH = 240
@@ -17,8 +20,10 @@ WIDTH = 240
 
 
 def day(item: TextualMemoryItem) -> str:
-    """Return the day of what the memory tells, or "" where it is unknown."""
-    return (item.metadata.memory_time or "")[:10]
+    """Return the day of what the memory tells, or "" where it is unknown; with that of its end, if it has one."""
+    known = item.metadata
+    day = (known.memory_time or "")[:10]
+    return day if known.valid_until is None else f"{day} - {known.valid_until[:10]}".strip()
 
 
 def where(item: TextualMemoryItem) -> str:
@@ -81,3 +86,14 @@ def told(added: int, existing: int = 0, replaced: int = 0) -> str:
     parts += [f"{existing:,} known before"] if existing else []
     parts += [f"{replaced:,} replaced"] if replaced else []
     return ", ".join(parts)
+
+
+def settled(decisions: Sequence[Decided]) -> list[str]:
+    """Return what was decided about memories that repeat or end others, in words; [] where nothing was.
+
+    >>> settled([Decided("b", "merge", "a", "old", "same words", "rules")])
+    ['1 merged']
+    """
+    counts = Counter[str](one.action for one in decisions)
+    words = {"merge": "merged", "supersede": "superseded"}
+    return [f"{counts[action]:,} {word}" for action, word in words.items() if counts[action]]

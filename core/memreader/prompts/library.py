@@ -29,6 +29,7 @@ TASKS: Mapping[str, Places] = MappingProxyType(
         "document": Places(("document",), ("title", "instructions", "carried", "language")),
         "rewrite": _GATE,
         "hallucination": _GATE,
+        "reconcile": Places(("pairs",), ("instructions", "language")),
     }
 )
 """What is asked, and the placeholders of each."""

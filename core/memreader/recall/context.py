@@ -186,14 +186,16 @@ def _of_message(message: Message, item: TextualMemoryItem) -> _Words:
 
 
 def _outdated(item: TextualMemoryItem, hits: Iterable[Hit]) -> str:
-    """Return the remark that a statement is no longer true, with the day of what took its place if that was found."""
+    """Return the remark that a statement is no longer true, with the day of its end, if that is known."""
     metadata = item.metadata
     successors = metadata.info.get("superseded_by")
     if not successors and (metadata.status != "archived" or metadata.is_fast):
         # A raw turn is archived when it was read by a model: what was said stays said.
         return ""
     ids = set(map(str, successors)) if isinstance(successors, list) else {str(successors)}
-    since = min((_day(hit.item.metadata.memory_time) for hit in hits if hit.item.id in ids), default="")
+    since = _day(metadata.valid_until) or min(
+        (_day(hit.item.metadata.memory_time) for hit in hits if hit.item.id in ids), default=""
+    )
     return f"(no longer true since {since}) " if since else "(no longer true) "
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from memreader.graph.aliases import alias_pairs
 from memreader.items import TextualMemoryItem
 from memreader.ports import Vectors
 from memreader.recall.describing import traits_of
 from memreader.recall.lexical import term_counts
+from memreader.reconciling import statement_keys
 from memreader.records import ItemRecord
 from memreader.types import TokenVectors
 
@@ -19,8 +21,9 @@ def item_record(
     relations: tuple[tuple[str, str, str], ...] = (),
     base_version: int | None = None,
     tokens: TokenVectors | None = None,
+    restores: bool = False,
 ) -> ItemRecord:
-    """Return the record of an item: its terms and traits from its words and metadata; see `ItemRecord`."""
+    """Return the record of an item: its terms, traits and keys from its words and metadata; see `ItemRecord`."""
     return ItemRecord(
         item,
         vector,
@@ -30,5 +33,8 @@ def item_record(
         relations,
         traits_of(item).pack(),
         tokens,
+        statement_keys(item),
         base_version,
+        restores,
+        alias_pairs(item.memory),
     )

@@ -8,13 +8,14 @@ from dataclasses import replace
 from memreader.calling import Caller
 from memreader.chunking import render_line
 from memreader.items import TextualMemoryItem
-from memreader.options import Gate
+from memreader.options import Gate, Reconcile
 from memreader.plan import Job
 from memreader.ports import TokenEmbedder
 from memreader.raw import raw_passages
 from memreader.reader import MemReader
 from memreader.records import RawItem, Selection
 from memreader.refining.gating import Gating
+from memreader.refining.judging import Judging
 from memreader.refining.report import RefineReport
 from memreader.refining.writing import Writing
 from memreader.stores import Store
@@ -45,6 +46,8 @@ class Refining:
         ids: Sequence[str] | None = None,
         limit: int = -1,
         gates: Sequence[Gate] = (),
+        reconcile: Reconcile = True,
+        beside: Sequence[str] = (),
         progress: Progress | None = None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> Job[RefineReport]:
@@ -57,6 +60,8 @@ class Refining:
             ids: Only these of them.
             limit: At most so many raw items, -1 for all.
             gates: What the memories that are there are checked for, once each, after that.
+            reconcile: See `Reconcile`.
+            beside: Ids of memories that are new, too, and to be reconciled with what is made.
             progress: Called with ("refine", windows done, windows).
             stopped: When it says so, no further window is begun.
 
@@ -67,7 +72,11 @@ class Refining:
         raws = self._store.raw(user_id, selection, ids=ids, limit=limit)
         if raws:
             self._reader.checked_mode("fine")
-            yield from self._read(user_id, raws, report, caller, progress, stopped)
+            yield from self._read(user_id, raws, report, caller, reconcile, progress, stopped)
+        new = [*beside, *report.added] if reconcile == "model" else []
+        if new:
+            judging = Judging(self._store, self._reader, user_id, report)
+            yield from judging.job(caller, new, progress=progress, stopped=stopped)
         # What others refined or deleted meanwhile isn't left.
         report.left.extend(raw.item.id for raw in self._store.raw(user_id, ids=[raw.item.id for raw in raws]))
         for gate in gates:
@@ -81,12 +90,15 @@ class Refining:
         raws: Sequence[RawItem],
         report: RefineReport,
         caller: Caller,
+        reconcile: Reconcile,
         progress: Progress | None,
         stopped: Callable[[], bool],
     ) -> Job[None]:
         reader = self._reader
         passages = raw_passages(raws, options=reader.options, tokenizer=reader.tokenizer, before=self._before)
-        writing = Writing(self._store, reader, user_id, raws, passages, report, tokens=self._tokens)
+        writing = Writing(
+            self._store, reader, user_id, raws, passages, report, tokens=self._tokens, reconcile=bool(reconcile)
+        )
         yield from reader.distiller.job(passages, caller, writing.take, progress=progress, stopped=stopped)
 
     def _before(self, item: TextualMemoryItem, position: int) -> list[tuple[str, Message]]:

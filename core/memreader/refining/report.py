@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from memreader.ingest import AddReport
 from memreader.ports import Usage
+from memreader.records import Decided
 from memreader.types import Dropped, Failure
 
 
@@ -23,6 +24,8 @@ class RefineReport:
     """Ids of the raw items that stay raw: the model failed, or they changed meanwhile; see `failures`."""
     rewritten: list[str] = field(default_factory=list)
     """Ids of memories that a gate gave other words."""
+    decisions: list[Decided] = field(default_factory=list)
+    """What became of memories beside those that were there, where not both simply stay."""
     archived: list[str] = field(default_factory=list)
     """Ids of memories that a gate refused: they are kept, and no longer found; `dropped` says why."""
     dropped: list[Dropped] = field(default_factory=list)
@@ -38,6 +41,7 @@ class RefineReport:
             [*self.refined, *other.refined],
             [*self.left, *other.left],
             [*self.rewritten, *other.rewritten],
+            [*self.decisions, *other.decisions],
             [*self.archived, *other.archived],
             [*self.dropped, *other.dropped],
             [*self.failures, *other.failures],
@@ -51,6 +55,7 @@ def with_refined(report: AddReport, refined: RefineReport) -> AddReport:
         report,
         added=[*report.added, *refined.added],
         existing=[*report.existing, *refined.existing],
+        decisions=[*report.decisions, *refined.decisions],
         refined=refined.refined,
         left=refined.left,
         dropped=[*report.dropped, *refined.dropped],

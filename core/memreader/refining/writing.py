@@ -16,6 +16,7 @@ from memreader.ports import TokenEmbedder
 from memreader.raw import refined_item
 from memreader.reader import MemReader
 from memreader.recall import item_record
+from memreader.reconciling import settle
 from memreader.records import Batch, ItemRecord, RawItem
 from memreader.refining.report import RefineReport
 from memreader.reindexing import facts_of
@@ -36,6 +37,7 @@ class Writing:
         report: RefineReport,
         *,
         tokens: TokenEmbedder | None = None,
+        reconcile: bool = True,
     ) -> None:
         self._store = store
         self._reader = reader
@@ -43,6 +45,7 @@ class Writing:
         self._raws = {raw.item.id: raw.item for raw in raws}
         self._report = report
         self._tokens = tokens
+        self._reconcile = reconcile
         self._embedder = facts_of(reader.embedder).embedder
         self._same = SameFacts()
         self._rests_on: dict[int, frozenset[SourceMessage]] = {}
@@ -111,6 +114,7 @@ class Writing:
             ),
             refined=() if failed else refined,
             archives=not (options.keep_raw and options.keep_turns),
+            settle=settle if self._reconcile else None,
         )
         written = self._store.write(batch)
         if base and set(base) <= set(written.conflicts):
@@ -121,6 +125,7 @@ class Writing:
         for name, count in read.items():
             self._to_read[name] -= count
         report.refined.extend(batch.refined)
+        report.decisions.extend(written.decisions)
         fresh = set(written.replaced)
         report.added.extend(item_id for item_id in written.added if item_id not in fresh)
         self._made.update(item_id for item_id in written.added if item_id not in fresh)

@@ -169,13 +169,22 @@ class Columns:
         return rows[self.alive[rows]]
 
     def candidates(
-        self, session_id: str | None, agent_id: str | None, *, isolate: bool, allowed: Keys | None
+        self,
+        session_id: str | None,
+        agent_id: str | None,
+        *,
+        isolate: bool,
+        allowed: Keys | None,
+        archived: bool = False,
     ) -> Keys | None:
         """Return the rows that may be found, ascending; None for every row. See `UserIndex.search`."""
         facts = self.facts
         mask = facts.shared
-        if isolate or facts.session_only:
-            same_session = facts.shown & (self._sessions.values == self._known(session_id))
+        if archived:
+            mask = facts.alive & (self._flags.values & SESSION_ONLY == 0)
+        if isolate or facts.session_only or archived:
+            shown = facts.alive if archived else facts.shown
+            same_session = shown & (self._sessions.values == self._known(session_id))
             mask = same_session if isolate else mask | same_session
         if agent_id is not None:
             mask = mask & (self._agents.values == self._known(agent_id))

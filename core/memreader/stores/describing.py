@@ -16,10 +16,10 @@ PART = 1000
 """Items that are described in one transaction."""
 
 
-def is_undescribed(database: Database) -> bool:
-    """Return whether there may be items without traits."""
+def is_flagged(database: Database, flag: str = FLAG) -> bool:
+    """Return whether there may be items that lack what a flag in the table meta stands for."""
     with database.reading() as db:
-        return db.execute("SELECT 1 FROM meta WHERE key = ?", (FLAG,)).fetchone() is not None
+        return db.execute("SELECT 1 FROM meta WHERE key = ?", (flag,)).fetchone() is not None
 
 
 def describe(
@@ -34,21 +34,49 @@ def describe(
         traits_of: Gives the packed traits of an item.
         progress: Called with items done, and all items.
     """
+
+    def give(db: sqlite3.Connection, key: int, _: str, item: TextualMemoryItem, metadata: str) -> None:
+        traits = placed(traits_of(item), json.loads(metadata))
+        db.execute("UPDATE evidence SET traits = ? WHERE item = ? AND traits = x''", (traits, key))
+
+    for_every_item(database, FLAG, give, progress=progress)
+
+
+def for_every_item(
+    database: Database,
+    flag: str,
+    give: Callable[[sqlite3.Connection, int, str, TextualMemoryItem, str], None],
+    *,
+    progress: Callable[[int, int], None],
+    last: Callable[[sqlite3.Connection], None] | None = None,
+) -> None:
+    """Do something to every item, some at a time, then take a flag away and let every index be made anew.
+
+    May be interrupted, and done by several processes at once: both then do it, so that twice must be as good as once.
+
+    Args:
+        database: Of the store.
+        flag: In the table meta.
+        give: Called inside a transaction, with an item's number, its user, the item and its metadata as kept.
+        progress: Called with items done, and all items.
+        last: Called inside the transaction that takes the flag away.
+    """
     with database.reading() as db:
         total = db.execute("SELECT count(*) FROM items").fetchone()[0]
-    last = done = 0
+    at = done = 0
     while True:
         with database.transaction() as db:
-            query = "SELECT id, item_id, memory, metadata FROM items WHERE id > ? ORDER BY id LIMIT ?"
-            rows = db.execute(query, (last, PART)).fetchall()
-            for key, item_id, memory, metadata in rows:
-                traits = placed(traits_of(item_of(database.path, item_id, memory, metadata)), json.loads(metadata))
-                db.execute("UPDATE evidence SET traits = ? WHERE item = ? AND traits = x''", (traits, key))
+            query = "SELECT id, user_id, item_id, memory, metadata FROM items WHERE id > ? ORDER BY id LIMIT ?"
+            rows = db.execute(query, (at, PART)).fetchall()
+            for key, user_id, item_id, memory, metadata in rows:
+                give(db, key, user_id, item_of(database.path, item_id, memory, metadata), metadata)
             if not rows:
-                db.execute("DELETE FROM meta WHERE key = ?", (FLAG,))
+                if last is not None:
+                    last(db)
+                db.execute("DELETE FROM meta WHERE key = ?", (flag,))
                 db.execute("UPDATE counters SET seq = seq + 1, epoch = seq + 1")
                 return
-            last, done = rows[-1][0], done + len(rows)
+            at, done = rows[-1][0], done + len(rows)
         progress(done, total)
 
 

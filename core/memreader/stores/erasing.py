@@ -8,13 +8,15 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from memreader.records import Deleted
 from memreader.stores.changes import ChangeNumbers, user_hash
 from memreader.stores.refined import forget_judged, raw_again
+from memreader.stores.settling import Standing
+from memreader.stores.sqlite_graph import drop_unmentioned
 from memreader.stores.tokens import forget_around
+from memreader.stores.versions import add_event, last_event, now
 
 OF_SOURCE = "item_sources CROSS JOIN items ON items.id = item"
 """Items by a source key. CROSS, since the planner would else start from all items of the user, however many."""
@@ -67,9 +69,14 @@ class Eraser:
         """Delete items by number and return their ids; `forget` must follow for what they were made from."""
         ids: list[str] = []
         parents: dict[str, None] = {}
-        for key in keys:
+        standing = Standing(self._db, self._user_id, self._numbers)
+        # Who deletes a memory means all that say the same.
+        repeats = standing.behind(keys) if cause == "delete" else []
+        doomed = {*keys, *repeats}
+        for key in (*keys, *repeats):
             query = "SELECT item_id, metadata FROM items WHERE id = ?"
             item_id, text = self._db.execute(query, (key,)).fetchone()
+            standing.leave(key, doomed)
             metadata = json.loads(text)
             parents.update(dict.fromkeys(metadata.get("evolve_from", ())))
             query = "SELECT source_key FROM item_sources WHERE item = ?"
@@ -81,7 +88,9 @@ class Eraser:
             drop_unmentioned(self._db, entities)
             self._db.execute("INSERT INTO gone VALUES (?, ?, ?)", (self._numbers.next(), self._user_id, key))
             self._record_deletion(item_id, metadata, cause, traceless=traceless)
-            ids.append(item_id)
+            if key not in repeats:
+                ids.append(item_id)
+        standing.refresh(revive=cause != "delete")
         if cause != "delete":  # Who deletes a memory alone doesn't want it made again.
             raw_again(self._db, self._user_id, parents, self._numbers)
         if ids:
@@ -175,7 +184,7 @@ class Eraser:
         query = "SELECT count(*) FROM messages WHERE user_id = ? AND NOT deleted"
         messages = db.execute(query, user).fetchone()[0]
         documents = db.execute("SELECT count(*) FROM documents WHERE user_id = ?", user).fetchone()[0]
-        for table in ("items", "messages", "documents", "ledger", "history", "entities", "gone"):
+        for table in ("items", "messages", "documents", "ledger", "history", "entities", "statement_keys", "gone"):
             db.execute(f"DELETE FROM {table} WHERE user_id = ?", user)
         number = self._numbers.next()
         db.execute("INSERT OR REPLACE INTO erased VALUES (?, ?)", (user_hash(store_id, self._user_id), number))
@@ -273,41 +282,3 @@ def cited_with(db: sqlite3.Connection, user_id: str, source_key: str) -> set[str
         "CROSS JOIN item_sources AS others ON others.item = mine.item WHERE mine.source_key = ? AND user_id = ?"
     )
     return {source_key, *(key for (key,) in db.execute(query, (source_key, user_id)))}
-
-
-def drop_unmentioned(db: sqlite3.Connection, entities: Iterable[tuple[int]]) -> None:
-    """Delete those of the entities that no item mentions any more."""
-    query = "DELETE FROM entities WHERE id = ? AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = entities.id)"
-    db.executemany(query, entities)
-
-
-def last_event(db: sqlite3.Connection, user_id: str, item_id: str) -> str | None:
-    """Return what was recorded last about an item, or None."""
-    query = "SELECT event FROM history WHERE user_id = ? AND item_id = ? ORDER BY id DESC LIMIT 1"
-    row = db.execute(query, (user_id, item_id)).fetchone()
-    return row[0] if row else None
-
-
-def add_event(
-    db: sqlite3.Connection,
-    user_id: str,
-    item_id: str,
-    *,
-    version: int,
-    event: str,
-    at: str,
-    cause: str,
-    memory: str | None = None,
-    metadata: str | None = None,
-) -> None:
-    """Record one step in the life of an item."""
-    db.execute(
-        "INSERT INTO history (user_id, item_id, version, event, at, cause, memory, metadata) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (user_id, item_id, version, event, at, cause, memory, metadata),
-    )
-
-
-def now() -> str:
-    """Return the time as the history shows it: ISO 8601 to the second, with zone."""
-    return datetime.now().astimezone().isoformat(timespec="seconds")

@@ -49,7 +49,7 @@ class Rows:
             yield dict(zip(columns, row, strict=True))
 
     def items(self) -> Iterator[dict[str, Any]]:
-        """Yield the items by first add: user_id, item_id, memory, metadata, source_keys, relations."""
+        """Yield the items by first add: the columns of `items.jsonl` in an archive."""
         query = f"SELECT id, user_id, item_id, memory, metadata FROM items {self._where} ORDER BY id"
         for key, user_id, item_id, memory, metadata in self._db.execute(query, self._values):
             sources = self._db.execute("SELECT source_key FROM item_sources WHERE item = ?", (key,)).fetchall()
@@ -60,7 +60,17 @@ class Rows:
                 "metadata": metadata,
                 "source_keys": [source for (source,) in sources],
                 "relations": [list(relation) for relation in relations_of(self._db, key)],
+                "settled": self._settled(key),
+                "standing": self._standing(key),
             }
+
+    def _settled(self, key: int) -> list[list[str]]:
+        query = "SELECT item_id, kind, at, reason FROM settled JOIN items ON id = by_item WHERE item = ? ORDER BY id"
+        return [list(row) for row in self._db.execute(query, (key,))]
+
+    def _standing(self, key: int) -> str | None:
+        row = self._db.execute("SELECT sources, entities FROM standing WHERE item = ?", (key,)).fetchone()
+        return None if row is None else f'{{"sources":{row[0]},"entities":{row[1]}}}'
 
     def vectors(self) -> Iterator[Vectors]:
         """Yield the items' vectors in the order of `items`, float32, shape (n, d), some thousand at a time."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +16,7 @@ from memreader.stores.changes import ChangeNumbers
 from memreader.stores.erasing import Eraser
 from memreader.stores.inserting import insert_item
 from memreader.stores.rows import kept_metadata
+from memreader.stores.settling import Standing
 from memreader.stores.tokens import forget_around
 
 MESSAGE = (
@@ -51,6 +54,8 @@ class Importer:
         """Sources that were not taken in, and those of items that were not because of them."""
         self._taken: dict[tuple[str, str], bool] = {}
         """Whether an item was taken in."""
+        self._settled: list[tuple[str, ...]] = []
+        """User, item, the one in front of it, kind, time, reason."""
         self.added = self.existing = self.replaced = 0
 
     def message(self, row: Mapping[str, Any]) -> None:
@@ -121,6 +126,7 @@ class Importer:
         if record.vector is not None and record.vector.shape != (self._dimension,):
             raise DimensionMismatchError(expected=self._dimension, got=record.vector.shape[-1])
         kept = db.execute("SELECT id FROM items WHERE user_id = ? AND item_id = ?", (user_id, item.id)).fetchone()
+        self._settled += [(user_id, item.id, *one) for one in row.get("settled", ())]
         sources = [(user_id, key) for key in row["source_keys"]]
         no_source = not self._left_out.isdisjoint(sources)
         if kept and self._on_conflict == "error":
@@ -137,9 +143,44 @@ class Importer:
             self.replaced += 1
         relations = tuple((head, relation, tail) for head, relation, tail in row["relations"])
         record = replace(record, source_keys=tuple(row["source_keys"]), relations=relations)
-        insert_item(db, user_id, record, self._metadata(user_id, item), self._numbers.next())
+        key = insert_item(db, user_id, record, self._metadata(user_id, item), self._numbers.next())
+        if row.get("standing") is not None:
+            self._bring(user_id, key, json.loads(row["standing"]))
         self._taken[user_id, item.id] = True
         self.added += 1
+
+    def settle(self) -> None:
+        """Put the items behind those in front of them, now that all are here, and their history.
+
+        What is missing of one or the other end is left out, and the rest has the place that it then has.
+        """
+        placed = defaultdict(list)
+        for user_id, item_id, by_item, *what in self._settled:
+            placed[user_id].append((item_id, by_item, what))
+        for user_id, pairs in placed.items():
+            standing = Standing(self._db, user_id, self._numbers)
+            for item_id, by_item, what in pairs:
+                keys = self._key(user_id, item_id), self._key(user_id, by_item)
+                if None not in keys:
+                    self._db.execute("INSERT OR IGNORE INTO settled VALUES (?, ?, ?, ?, ?)", (*keys, *what))
+                    continue
+                for key, is_behind in zip(keys, (True, False), strict=True):
+                    if key is not None:
+                        standing.lost(key, "what it was settled with was not imported", was_behind=is_behind)
+            standing.refresh()
+
+    def _key(self, user_id: str, item_id: str) -> int | None:
+        """Return the number of an item that was taken in."""
+        if not self._taken.get((user_id, item_id)):
+            return None
+        query = "SELECT id FROM items WHERE user_id = ? AND item_id = ?"
+        row = self._db.execute(query, (user_id, item_id)).fetchone()
+        return None if row is None else int(row[0])
+
+    def _bring(self, user_id: str, key: int, brought: dict[str, list[Any]]) -> None:
+        self._renumber(user_id, brought["sources"])
+        parts = (json.dumps(brought[name], ensure_ascii=False) for name in ("sources", "entities"))
+        self._db.execute("INSERT INTO standing VALUES (?, ?, ?)", (key, *parts))
 
     def read(self, row: Mapping[str, Any]) -> None:
         """Take in that a source was read, if its items are here."""
@@ -196,11 +237,14 @@ class Importer:
     def _metadata(self, user_id: str, item: TextualMemoryItem) -> dict[str, Any]:
         """Return the metadata as it is kept, its sources numbered by where their messages are here."""
         data = kept_metadata(item.metadata)
-        for source in data.get("sources", ()):
+        self._renumber(user_id, data.get("sources", ()))
+        return data
+
+    def _renumber(self, user_id: str, sources: Iterable[dict[str, Any]]) -> None:
+        for source in sources:
             place = (user_id, source.get("session_id") or "", source.get("index", -1))
             if source.get("type", "chat") == "chat" and place in self._moved:
                 source["index"] = self._moved[place]
-        return data
 
 
 def merged(here: str, there: str) -> str | None:

@@ -78,6 +78,7 @@ class Indexes:
         agent_id: str | None,
         isolate: bool,
         where: Filter | None,
+        archived: bool,
         embedder: str,
     ) -> Evidence:
         """Return the evidence of every item of the user that labels and filter let through; see `Store.search`."""
@@ -89,7 +90,13 @@ class Indexes:
         with self.resident.index(user_id) as index:
             index.catch_up(self._changes(user_id))
             return index.search(
-                vector, terms, session_id=session_id, agent_id=agent_id, isolate=isolate, allowed=allowed
+                vector,
+                terms,
+                session_id=session_id,
+                agent_id=agent_id,
+                isolate=isolate,
+                allowed=allowed,
+                archived=archived,
             )
 
     def _load(self, user_id: str) -> UserIndex:

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memreader.records import ItemRecord
+from memreader.stores.alias_rows import add_stated
 from memreader.stores.rows import as_json, evidence_of, placed
+from memreader.stores.settling import write_keys
 from memreader.stores.sqlite_graph import add_mentions
 from memreader.stores.tokens import write_tokens
 
@@ -36,6 +38,9 @@ def insert_item(db: sqlite3.Connection, user_id: str, record: ItemRecord, metada
         write_tokens(db, user_id, key, record.tokens, seq)
     link(db, key, record.source_keys)
     add_mentions(db, user_id, key, fields.entities, record.relations)
+    add_stated(db, user_id, key, record.aliases)
+    if record.keys:
+        write_keys(db, user_id, key, record.keys)
     return key
 
 

@@ -55,6 +55,11 @@ def condition_of(user_id: str, selection: Selection) -> tuple[str, list[Any]]:
         message = bound(selection.message_id)
         parts.append(_OF_MESSAGE)
         values += [user_id, message, session, session, message, session, session, session]
+    if not selection.repeats:
+        parts.append("NOT EXISTS (SELECT 1 FROM settled WHERE item = items.id AND kind = 'merge')")
+    if not selection.behind:
+        parts.append("NOT EXISTS (SELECT 1 FROM settled WHERE item = items.id)")
+        parts.append("items.status = 'activated' OR json_extract(items.metadata, '$.valid_until') IS NULL")
     if selection.document is not None:
         name = bound(selection.document)
         parts.append(_OF_DOCUMENT)

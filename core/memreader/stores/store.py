@@ -13,12 +13,12 @@ from memreader.filters import Filter
 from memreader.items import TextualMemoryItem
 from memreader.ports import PostingIndex, VectorIndex, Vectors
 from memreader.records import Batch, Deleted, Keys, PurgeReport, RawItem, Selection, Stats, Version, Written
-from memreader.stores import filter_sql
+from memreader.stores import filter_sql, keying
 from memreader.stores.changes import ChangeNumbers
 from memreader.stores.checkpoints import MORE_THAN
 from memreader.stores.connecting import identity
 from memreader.stores.database import Database
-from memreader.stores.describing import describe, is_undescribed, renew_terms
+from memreader.stores.describing import describe, is_flagged, renew_terms
 from memreader.stores.exporting import Rows
 from memreader.stores.facts import Facts, stored_facts
 from memreader.stores.faiss_index import FlatVectors
@@ -239,12 +239,14 @@ class Store:
         agent_id: str | None = None,
         isolate: bool = False,
         where: Filter | None = None,
+        archived: bool = False,
         embedder: str = "",
     ) -> Evidence:
         """Return the evidence of every item of the user that labels and filter let through; see `UserIndex.search`.
 
         Args:
             where: Only items for which it holds.
+            archived: Archived items, too.
             embedder: Which the vector is of; another than the store's is refused. "" is not compared.
         """
         return self._indexes.search(
@@ -255,6 +257,7 @@ class Store:
             agent_id=agent_id,
             isolate=isolate,
             where=where,
+            archived=archived,
             embedder=embedder,
         )
 
@@ -307,8 +310,16 @@ class Store:
         self, traits_of: Callable[[TextualMemoryItem], bytes], *, progress: Callable[[int, int], None]
     ) -> None:
         """Give the items of a store of an older version what recall looks at; nothing to do in any other."""
-        if is_undescribed(self._database):
+        if is_flagged(self._database):
             describe(self._database, traits_of, progress=progress)
+            self.adopt(self.facts)
+
+    def give_keys(
+        self, keys_of: Callable[[TextualMemoryItem], Iterable[str]], *, progress: Callable[[int, int], None]
+    ) -> None:
+        """Give the statements and entities of a store of an older version their keys; nothing to do in any other."""
+        if is_flagged(self._database, keying.FLAG):
+            keying.give_keys(self._database, keys_of, progress=progress)
             self.adopt(self.facts)
 
     def renew_terms(self, lexicon: str, older: Collection[str], terms_of: Callable[[str], Mapping[int, int]]) -> None:

@@ -120,6 +120,10 @@ class Upkeep:
                 query = f"SELECT {column}, count(*) FROM items{where} GROUP BY 1 ORDER BY 2 DESC, 1"
                 return dict(db.execute(query, values).fetchall())
 
+            once = (
+                "SELECT coalesce(avg(items = 1), 0.0) FROM (SELECT count(*) AS items FROM entities "
+                f"JOIN mentions ON entity = entities.id{where} GROUP BY entities.id)"
+            )
             meta: dict[str, str] = dict(db.execute("SELECT key, value FROM meta").fetchall())
             users = db.execute(f"SELECT count(DISTINCT user_id) FROM items{where}", values).fetchone()[0]
             return Stats(
@@ -128,6 +132,7 @@ class Upkeep:
                 messages=count("messages", "NOT deleted"),
                 documents=count("documents"),
                 entities=count("entities"),
+                seen_once=db.execute(once, values).fetchone()[0],
                 encoded=count("tokens"),
                 by_type=split("coalesce(json_extract(metadata, '$.memory_type'), 'LongTermMemory')"),
                 by_status=split("status"),

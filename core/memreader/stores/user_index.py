@@ -164,6 +164,7 @@ class UserIndex:
         agent_id: str | None,
         isolate: bool,
         allowed: Keys | None = None,
+        archived: bool = False,
     ) -> Evidence:
         """Return every candidate's evidence for a query.
 
@@ -177,8 +178,9 @@ class UserIndex:
             agent_id: Only items of this agent, unless None.
             isolate: Only items of this `session_id`.
             allowed: Only items of these keys, in any order; those that aren't here don't count.
+            archived: Archived items, too.
         """
-        rows = self._columns.candidates(session_id, agent_id, isolate=isolate, allowed=allowed)
+        rows = self._columns.candidates(session_id, agent_id, isolate=isolate, allowed=allowed, archived=archived)
         similarity = self._vectors.similarities(vector, rows)
         found = [self._postings.get(term) for term in terms]
         weights = np.fromiter(terms.values(), np.float64, len(terms))

@@ -9,15 +9,19 @@ from dataclasses import replace
 
 from memreader.errors import DimensionMismatchError, ItemExistsError
 from memreader.items import MAX_VERSION
-from memreader.records import Batch, Deleted, DocumentRecord, ItemRecord, MessageRecord, Selection, Written
+from memreader.records import Batch, Deleted, DocumentRecord, Event, ItemRecord, MessageRecord, Selection, Written
+from memreader.stores.alias_rows import drop_nameless, state_anew
 from memreader.stores.changes import ChangeNumbers
-from memreader.stores.erasing import Eraser, add_event, drop_unmentioned, is_blanked, last_event, now
+from memreader.stores.erasing import Eraser, is_blanked
 from memreader.stores.inserting import insert_item, link
 from memreader.stores.refined import grown, keep_links, link_refined, still_raw, still_said
 from memreader.stores.rows import as_json, bound, evidence_of, kept_metadata, placed
 from memreader.stores.selecting import keys_of, whole_user
-from memreader.stores.sqlite_graph import add_mentions, relations_of
+from memreader.stores.settler import Settler
+from memreader.stores.settling import Standing, write_keys
+from memreader.stores.sqlite_graph import mention_anew, relations_of
 from memreader.stores.tokens import rewrite_tokens, takes_tokens, write_tokens
+from memreader.stores.versions import now, record_version
 
 UNVERSIONED = frozenset({"created_at", "updated_at", "version"})
 """Fields that alone make no new version of an item."""
@@ -51,12 +55,15 @@ class BatchWriter:
         self._takes_tokens = takes_tokens(db, batch)
         for record in batch.items:
             self._write_item(record)
+        if batch.decided:
+            self.written.decisions.extend(Settler(db, batch, self._numbers).carry_out())
         if batch.base:
             link_refined(db, batch, self._numbers)
         if self._takes_tokens:
             rewrite_tokens(db, batch, self._numbers)
         rows = [(batch.user_id, key, batch.reading_key) for key in batch.read]
         db.executemany("INSERT OR IGNORE INTO ledger VALUES (?, ?, ?)", rows)
+        drop_nameless(db, batch.user_id)
         self._numbers.save()
         return self.written
 
@@ -179,11 +186,23 @@ class BatchWriter:
             link(self._db, kept[0], record.source_keys)
 
     def _insert_item(self, record: ItemRecord) -> None:
+        settler = Settler(self._db, self._batch, self._numbers)
+        verdicts = settler.verdicts(record)
+        if (same := next((one for one in verdicts if one.decision.action == "skip"), None)) is not None:
+            self.written.decisions.append(same.as_decided(record))
+            self.written.existing.append(same.item.id)
+            link(self._db, same.key, record.source_keys)
+            return
         metadata = kept_metadata(record.item.metadata, record.source_keys, self._positions)
         if record.tokens is not None and not self._takes_tokens:
             record = replace(record, tokens=None)
-        insert_item(self._db, self._batch.user_id, record, metadata, self._numbers.next())
-        self.written.added.append(record.item.id)
+        key = insert_item(self._db, self._batch.user_id, record, metadata, self._numbers.next())
+        decided, stands_for_it = settler.settle(key, record, verdicts) if verdicts else ((), None)
+        self.written.decisions.extend(decided)
+        if stands_for_it is None:
+            self.written.added.append(record.item.id)
+        else:
+            self.written.existing.append(stands_for_it)
 
     def _replace_item(self, record: ItemRecord, key: int, memory: str, old: str) -> None:
         """Give an item a new version in place; it stays of the old one's sources: it goes and comes back with them."""
@@ -194,7 +213,7 @@ class BatchWriter:
             self.written.conflicts.append(item.id)
             return
         after = kept_metadata(item.metadata, record.source_keys, self._positions)
-        if record.base_version is not None:
+        if record.base_version is not None and not record.restores:
             keep_links(before, after)
         if item.memory == memory and _content(before) == _content(after):
             self.written.existing.append(item.id)
@@ -202,9 +221,19 @@ class BatchWriter:
             return
         after["version"] = min(version + 1, MAX_VERSION)
         metadata = item.metadata
-        event = "replace" if record.base_version is None else "update"
+        event: Event = "replace" if record.base_version is None else "restore" if record.restores else "update"
         # An item from elsewhere may have been changed long ago; it takes the place of this one now.
-        self._record_version(item.id, before, memory, old, event, after["updated_at"] if event == "update" else now())
+        record_version(
+            db,
+            self._batch.user_id,
+            item.id,
+            before=before,
+            memory=memory,
+            old=old,
+            event=event,
+            at=now() if event == "replace" else after["updated_at"],
+            cause=event,
+        )
         db.execute(
             "UPDATE items SET seq = ?, session_id = ?, agent_id = ?, status = ?, visibility = ?, source = ?, "
             "memory = ?, metadata = ? WHERE id = ?",
@@ -220,37 +249,25 @@ class BatchWriter:
             db.execute("DELETE FROM staged WHERE item = ?", (key,))
             tokens = record.tokens if self._takes_tokens else None
             write_tokens(db, self._batch.user_id, key, tokens, self._numbers.next())
+            write_keys(db, self._batch.user_id, key, record.keys)
         if record.traits:
             db.execute("UPDATE evidence SET traits = ? WHERE item = ?", (placed(record.traits, after), key))
+        standing = Standing(db, self._batch.user_id, self._numbers)
+        standing.changed(key, after)
+        if record.restores:
+            standing.free(key)
         link(db, key, record.source_keys)
         self._mention_anew(key, record, same_words=item.memory == memory)
         self.written.added.append(item.id)
         self.written.replaced.append(item.id)
 
     def _mention_anew(self, key: int, record: ItemRecord, *, same_words: bool) -> None:
-        """Put an item's mentions and relations in the place of its old ones; the same words state what they did."""
+        """Put an item's mentions, relations and aliases in the place of its old ones; the same words state the same."""
         db = self._db
         relations = record.relations or (relations_of(db, key) if same_words else ())
-        entities = db.execute("SELECT entity FROM mentions WHERE item = ?", (key,)).fetchall()
-        db.execute("DELETE FROM mentions WHERE item = ?", (key,))
-        db.execute("DELETE FROM relations WHERE item = ?", (key,))
-        add_mentions(db, self._batch.user_id, key, record.item.metadata.entities, relations)
-        drop_unmentioned(db, entities)
-
-    def _record_version(
-        self, item_id: str, before: dict[str, object], memory: str, old: str, event: str, at: str
-    ) -> None:
-        """Keep the words that an item had until now, and that it has others since."""
-        db, values, version = self._db, (self._batch.user_id, item_id), int(str(before.get("version", 1)))
-        if last_event(db, *values) in (None, "delete"):
-            made = str(before["created_at"])
-            add_event(db, *values, version=version, event="add", at=made, cause="add")
-        db.execute(
-            "UPDATE history SET memory = ?, metadata = ? WHERE id = (SELECT max(id) FROM history WHERE user_id = ? "
-            "AND item_id = ?)",
-            (memory, old, *values),
-        )
-        add_event(db, *values, version=min(version + 1, MAX_VERSION), event=event, at=at, cause=event)
+        mention_anew(db, self._batch.user_id, key, record.item.metadata.entities, relations)
+        if record.aliases or not same_words:
+            state_anew(db, self._batch.user_id, key, record.aliases)
 
 
 def _content(metadata: dict[str, object]) -> dict[str, object]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from memreader.errors import EntityNotFoundError
 from memreader.ports import GraphStore, ItemStore
 from memreader.records import Batch
-from memreader.testing.store_records import EVERYTHING, OTHER, USER, item_record
+from memreader.testing.store_records import EVERYTHING, OTHER, USER, item_record, raises
 
 
 class GraphStoreContract:
@@ -94,6 +95,50 @@ class GraphStoreContract:
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(work, range(20)))
         assert [(entity.name, entity.items) for entity in graph.entities(USER)] == [("Ana", 20)]
+
+    def test_names_that_an_item_states_to_be_one_are_one_as_long_as_it_is_there(
+        self, items: ItemStore, graph: GraphStore
+    ) -> None:
+        self._write(items, "a", ["Bob", "Ana"])
+        self._write(items, "b", ["Robert", "Ben"])
+        items.write(Batch(USER, items=(item_record("c", "Robert, a.k.a. Bob", aliases=(("Robert", "Bob"),)),)))
+        assert [(one.name, one.items) for one in graph.entities(USER)] == [("Robert", 2), ("Ana", 1), ("Ben", 1)]
+        assert graph.mentions(USER, ["bob"]) == ["a", "b"]
+        assert [one.name for one in graph.neighbours(USER, "Bob")] == ["Ana", "Ben"]
+        pairs = {frozenset((one, other)): count for one, other, count in graph.together(USER)}
+        assert pairs == {frozenset(("Robert", "Ana")): 1, frozenset(("Robert", "Ben")): 1}
+        assert sorted(graph.mentioned(USER, each=1)) == [("ana", "a"), ("ben", "b"), ("robert", "b")]
+        assert graph.decided(USER) == [("bob", "robert")]
+        items.write(Batch(USER, doomed=("c",)))
+        assert len(graph.entities(USER)) == 4
+        assert graph.decided(USER) == []
+
+    def test_the_same_words_state_the_same_aliases(self, items: ItemStore, graph: GraphStore) -> None:
+        self._write(items, "a", ["Bob", "Robert"])
+        items.write(Batch(USER, items=(item_record("c", aliases=(("Robert", "Bob"),)),)))
+        items.write(Batch(USER, items=(item_record("c", metadata={"tags": ["friend"]}, base_version=1),)))
+        assert graph.decided(USER) == [("bob", "robert")]
+        items.write(Batch(USER, items=(item_record("c", "likes juice", base_version=2),)))
+        assert graph.decided(USER) == []
+
+    def test_a_merge_is_one_until_it_is_split(self, items: ItemStore, graph: GraphStore) -> None:
+        self._write(items, "a", ["Bob", "Ana"], relations=(("Bob", "knows", "Ana"),))
+        self._write(items, "b", ["Robert"])
+        before = graph.entities(USER)
+        graph.merge(USER, "Robert", "bob")
+        assert graph.mentions(USER, ["Bob"]) == graph.mentions(USER, ["Robert"]) == ["a", "b"]
+        assert [(one.head, one.tail) for one in graph.relations(USER, "robert")] == [("Robert", "Ana")]
+        graph.split(USER, "Bob")
+        assert graph.entities(USER) == before
+        assert graph.decided(USER) == []
+
+    def test_only_names_that_the_user_has_are_merged_and_split(self, items: ItemStore, graph: GraphStore) -> None:
+        self._write(items, "a", ["Bob", "Robert"])
+        for user, one, other in ((USER, "Bob", "nobody"), (USER, "nobody", "Bob"), (OTHER, "Robert", "Bob")):
+            with raises(EntityNotFoundError):
+                graph.merge(user, one, other)
+        with raises(EntityNotFoundError):
+            graph.split(OTHER, "Bob")
 
     def _write(
         self,

@@ -1,0 +1,1 @@
+"""People, places and things that memories mention: found by rules, told apart, drawn. No store, no clock, no disk."""
