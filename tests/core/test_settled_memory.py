@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memreader import Memory, TextualMemoryItem
+from memreader import Memory, TextualMemoryItem, TextualMemoryMetadata
 from memreader.testing import HashEmbedder
 
 ARCHIVED = {"status": {"$in": ["activated", "archived"]}}
@@ -135,3 +135,18 @@ def test_a_block_says_until_when_something_was_so(memory: Memory) -> None:
     block = memory.context("Ana works", user_id="ana", threshold=0, as_of="2023-01-01")
     assert "- (no longer true since 2024-01-01) Ana works at Acme." in block
     assert "Globex" not in block
+
+
+def test_what_one_call_brings_was_learned_at_one_moment(memory: Memory) -> None:
+    made = [
+        TextualMemoryItem(memory=text, metadata=TextualMemoryMetadata.model_construct(set(), created_at=time))
+        for text, time in (("Ana works at Acme.", "2022-01-01"), ("Ana works at Globex.", "2024-01-01"))
+    ]
+    assert memory.add(made, user_id="ana").decisions == []
+    assert len(memory.get_all(user_id="ana")) == 2
+
+
+def test_what_two_agents_know_is_reconciled_for_each_alone(memory: Memory) -> None:
+    add(memory, item("a", "Ana works at Acme.", "2022-01-01"), agent_id="a")
+    add(memory, item("b", "Ana works at Globex.", "2024-01-01"), agent_id="b")
+    assert so(memory) == ["a", "b"]

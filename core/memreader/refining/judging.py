@@ -12,7 +12,7 @@ from memreader.plan import Job, Plan, Wave
 from memreader.reader import MemReader
 from memreader.recall.floor import scale_of
 from memreader.reconcile import MAX_PER_PROMPT, Judgement
-from memreader.reconciling import settle, statement_keys, statement_of
+from memreader.reconciling import statement_keys, statement_of
 from memreader.records import Batch, Judged
 from memreader.refining.report import RefineReport
 from memreader.reindexing import facts_of
@@ -79,7 +79,7 @@ class Judging:
                 progress("reconcile", done, len(parts))
 
     def _pairs(self, ids: Sequence[str]) -> list[Pair]:
-        """Return pairs of a new memory and one that it may repeat or end, that the rules leave as they are."""
+        """Return pairs of a new memory and one that it may repeat or end; what the rules decided about stands no more."""
         news = [item for item in self._store.fetch(self._user_id, ids) if item is not None and _stands(item)]
         embedded = embed_texts(self._reader.embedder, [item.memory for item in news])
         scale = scale_of(self._reader.embedder)
@@ -97,7 +97,7 @@ class Judging:
             for old in self._store.fetch(self._user_id, evidence.keys[best]):
                 if old is not None and old.id != new.id and _stands(old) and _may_meet(new, old):
                     pairs.setdefault(frozenset((new.id, old.id)), (new, old))
-        return [pair for pair in pairs.values() if settle(*pair).action == "add"]
+        return list(pairs.values())
 
 
 def _stands(item: TextualMemoryItem) -> bool:
