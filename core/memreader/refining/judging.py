@@ -79,7 +79,7 @@ class Judging:
                 progress("reconcile", done, len(parts))
 
     def _pairs(self, ids: Sequence[str]) -> list[Pair]:
-        """Return pairs of a new memory and one that it may repeat or end; what the rules decided about stands no more."""
+        """Return pairs of a new memory and one that it may repeat or end; rules have decided about others."""
         news = [item for item in self._store.fetch(self._user_id, ids) if item is not None and _stands(item)]
         embedded = embed_texts(self._reader.embedder, [item.memory for item in news])
         scale = scale_of(self._reader.embedder)
