@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import queue
 import threading
 from collections import deque
@@ -351,4 +352,8 @@ def awaiting(
 def _named(verb: Callable[P, T], job: Callable[..., Any], name: str) -> Callable[P, T]:
     verb.__name__ = name
     verb.__qualname__ = job.__qualname__.replace(job.__name__, name)
+    # What a job ends with is what the verb returns; whoever makes a tool of a verb reads that.
+    returns = job.__annotations__["return"].removeprefix("Job[").removesuffix("]")
+    verb.__annotations__ = job.__annotations__ | {"return": returns}
+    verb.__signature__ = inspect.signature(job).replace(return_annotation=returns)  # type: ignore[attr-defined]
     return verb

@@ -12,6 +12,7 @@ from memreader.archive import FILENAME
 from memreader.checks import OnConflict
 from memreader.ingest import AddReport
 from memreader.items import TextualMemoryItem
+from memreader.jobs import add_job, extract_job, refine_job
 from memreader.options import Gate, Reconcile
 from memreader.patching import Patch
 from memreader.plan import Job, awaiting, blocking
@@ -19,10 +20,10 @@ from memreader.reader import DataType, Mode
 from memreader.records import DeleteReport, Version
 from memreader.refining import RefineReport
 from memreader.twins import off_loop
-from memreader.types import Hit, Progress, Scope
+from memreader.types import Hit, Progress, Recall, Scope
 
 if TYPE_CHECKING:
-    from memreader.memory import Memory, Recall
+    from memreader.memory import Memory
 
 
 class ScopedMemory:
@@ -40,8 +41,8 @@ class ScopedMemory:
     def _extract_job(self, messages: Any) -> Job[list[TextualMemoryItem]]:
         """Return the items that reading `messages` gives, embedded, without storing them."""
         scope = self.scope
-        return self._memory._extract_job(
-            messages, user_id=scope.user_id, session_id=scope.session_id, agent_id=scope.agent_id
+        return extract_job(
+            self._memory, messages, user_id=scope.user_id, session_id=scope.session_id, agent_id=scope.agent_id
         )
 
     def _add_job(
@@ -60,7 +61,8 @@ class ScopedMemory:
     ) -> Job[AddReport]:
         """Return what adding `data` did; see `Memory.add`."""
         scope = self.scope
-        return self._memory._add_job(
+        return add_job(
+            self._memory,
             data,
             user_id=scope.user_id,
             session_id=scope.session_id,
@@ -89,7 +91,8 @@ class ScopedMemory:
     ) -> Job[RefineReport]:
         """Return what a model made of what is still raw and has these labels; see `Memory.refine`."""
         scope = self.scope
-        return self._memory._refine_job(
+        return refine_job(
+            self._memory,
             user_id=scope.user_id,
             session_id=scope.session_id,
             agent_id=scope.agent_id,

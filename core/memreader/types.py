@@ -13,6 +13,8 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from memreader.items import SourceMessage, TextualMemoryItem
 
+Recall: TypeAlias = Literal["user", "session"]
+"""Search in all sessions of the user, or in one only."""
 Vectors: TypeAlias = npt.NDArray[np.float32]
 """float32, shape (n, d)."""
 

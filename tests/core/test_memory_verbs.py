@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -16,6 +16,8 @@ from memreader.admin import Admin
 from memreader.compat import GeneralTextMemory
 from memreader.errors import EmbedderMismatchError, InputError, ModelRequiredError, StoreClosedError
 from memreader.graphs import Graph
+from memreader.ingest import AddReport
+from memreader.items import TextualMemoryItem
 from memreader.memory import Memory
 from memreader.reader import MemReader
 from memreader.recall import RecallOptions
@@ -361,3 +363,18 @@ def test_a_memory_that_cannot_be_opened_leaves_no_folder_behind(
     with pytest.raises(LookupError):
         Memory.in_memory(embedder=Nameless())
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("owner", [Memory, ScopedMemory, Admin, Graph])
+def test_the_types_of_every_verb_can_be_read(owner: type) -> None:
+    # Whoever makes a tool of a verb, for a model to call, reads them.
+    for name, verb in inspect.getmembers(owner, inspect.isfunction):
+        if not name.startswith("_"):
+            hints = get_type_hints(verb)
+            assert "return" in hints, name
+            assert str(inspect.signature(verb).return_annotation) == verb.__annotations__["return"], name
+
+
+def test_a_verb_returns_what_its_job_ends_with() -> None:
+    assert get_type_hints(Memory.add)["return"] is AddReport
+    assert get_type_hints(Memory.extract)["return"] == list[TextualMemoryItem]
