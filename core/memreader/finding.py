@@ -12,7 +12,7 @@ from memreader.ports import Embedder, Reranker, TokenEmbedder
 from memreader.recall import RecallOptions, query_form, query_weights, rank, read_question
 from memreader.recall.late import LateIndex
 from memreader.recall.reranking import rerank_hits
-from memreader.recall.validity import asks_for_archived
+from memreader.recall.validity import asks_for, asks_for_archived
 from memreader.records import Keys
 from memreader.stores import Store
 from memreader.text import clean
@@ -82,6 +82,7 @@ def find(
             isolate=isolate,
             where=where,
             archived=asks_for_archived(where),
+            repeated=asks_for(where, "session_id"),
             embedder=made_for,
         )
         fetched = _Fetched(store, scope.user_id, evidence.seq)

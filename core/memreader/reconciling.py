@@ -42,14 +42,13 @@ def statement_of(item: TextualMemoryItem) -> Statement:
 def settle(new: TextualMemoryItem, old: TextualMemoryItem) -> Decision:
     """Return what the rules make of a new statement and one that is there.
 
-    Of two that differ in case or punctuation alone the one that is there stays: its id is known. What is said under two
-    session labels stays two statements, each found by a search of its session alone; one still ends the other. A
-    statement that names no source is never skipped: whoever gave it an id finds it by that.
+    Of two that differ in case or punctuation alone the one that is there stays: its id is known. A statement that names
+    no source is never skipped: whoever gave it an id finds it by that. Nor is one under another session label: who
+    looks at that session alone finds it there, though elsewhere the other one stands for it.
     """
     decision = decide(statement_of(new), statement_of(old))
-    if decision.action in ("merge", "skip") and new.metadata.session_id != old.metadata.session_id:
-        return Decision("add", "the same words in another session")
-    if decision.action == "skip" and not new.metadata.sources:
+    elsewhere = new.metadata.session_id != old.metadata.session_id
+    if decision.action == "skip" and (elsewhere or not new.metadata.sources):
         return replace(decision, action="merge")
     if decision.action == "merge" and _letters(new.memory) <= _letters(old.memory):
         return replace(decision, keeps="old")

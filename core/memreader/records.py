@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,10 @@ from memreader.types import Document, Message, TokenVectors, Vectors
 Keys: TypeAlias = npt.NDArray[np.int64]
 """A store's own numbers of items, int64; an item keeps its number for life, and a number is never used again."""
 Label: TypeAlias = tuple[str | None, str | None, str, str, str | None]
-"""session_id, agent_id, visibility, status, source of one item: what a search without filters looks at."""
+"""session_id, agent_id, visibility, status (or `REPEATED`), source of one item: what a search without filters looks
+at."""
+REPEATED: Final = "repeated"
+"""In place of the status of a statement that stands behind one of another session which says the same."""
 Event = Literal["add", "update", "delete", "replace", "restore"]
 Action = Literal["skip", "merge", "supersede", "add"]
 Side = Literal["new", "old"]

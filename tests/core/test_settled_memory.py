@@ -90,6 +90,24 @@ def test_the_upkeep_of_a_store_changes_nothing(memory: Memory, verb: str, tmp_pa
     memory.close()
 
 
+def test_the_same_words_in_two_sessions_are_one_memory_and_each_session_still_has_them(memory: Memory) -> None:
+    add(memory, item("one", ACME.memory, "2022-01-01", session_id="one"), session_id="one")
+    again = item("two", "ana works at ACME", "2022-01-01", session_id="two")
+    report = memory.add([again], user_id="ana", session_id="two")
+    assert [(one.action, one.other, one.keeps) for one in report.decisions] == [("merge", "one", "old")]
+    assert so(memory) == ["one"]
+    found = memory.search("Ana works", user_id="ana", threshold=0)
+    assert [hit.item.id for hit in found] == ["one"]
+    for label in ("one", "two"):
+        ways: tuple[dict[str, Any], ...] = (
+            {"session_id": label, "recall": "session"},
+            {"filter": {"session_id": label}},
+        )
+        for options in ways:
+            found = memory.search("Ana works", user_id="ana", threshold=0, **options)
+            assert [hit.item.id for hit in found] == [label]
+
+
 def test_deleting_a_session_takes_its_own_statement_and_leaves_the_others(memory: Memory) -> None:
     add(memory, item("one", ACME.memory, "2022-01-01", session_id="one"), session_id="one")
     add(memory, item("two", ACME.memory, "2022-01-01", session_id="two"), session_id="two")

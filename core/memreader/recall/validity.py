@@ -33,6 +33,11 @@ def valid_at(time: date | str, where: Filter | None = None) -> Filter:
 
 def asks_for_archived(where: Filter | None) -> bool:
     """Return whether a filter says itself which memories it wants of those that are archived."""
+    return asks_for(where, "status", "valid_until")
+
+
+def asks_for(where: Filter | None, *fields: str) -> bool:
+    """Return whether a filter says something about one of these fields."""
     if isinstance(where, AllOf | AnyOf):
-        return any(map(asks_for_archived, where.parts))
-    return isinstance(where, Condition) and where.field in ("status", "valid_until")
+        return any(asks_for(part, *fields) for part in where.parts)
+    return isinstance(where, Condition) and where.field in fields

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from memreader.records import Keys, Label
+from memreader.records import REPEATED, Keys, Label
 from memreader.stores.around import Around, around_of
 from memreader.traits import Traits, unpack_many
 
@@ -23,7 +23,7 @@ NO_TRAITS = Traits().pack()
 NOBODY = -1
 """Code of a label that no item has."""
 NO_LABEL = -2
-ALIVE, ARCHIVED, SESSION_ONLY, IN_FILE = 1, 2, 4, 8
+ALIVE, ARCHIVED, SESSION_ONLY, IN_FILE, IS_REPEATED = 1, 2, 4, 8, 16
 """Bits of a row's flags."""
 LAG = 1024
 """Fewest rows by which the look-up of keys may lag behind before it is made anew."""
@@ -176,6 +176,7 @@ class Columns:
         isolate: bool,
         allowed: Keys | None,
         archived: bool = False,
+        repeated: bool = False,
     ) -> Keys | None:
         """Return the rows that may be found, ascending; None for every row. See `UserIndex.search`."""
         facts = self.facts
@@ -184,8 +185,12 @@ class Columns:
             mask = facts.alive & (self._flags.values & SESSION_ONLY == 0)
         if isolate or facts.session_only or archived:
             shown = facts.alive if archived else facts.shown
+            if isolate:
+                shown = shown | self._repeated
             same_session = shown & (self._sessions.values == self._known(session_id))
             mask = same_session if isolate else mask | same_session
+        if repeated:
+            mask = mask | self._repeated
         if agent_id is not None:
             mask = mask & (self._agents.values == self._known(agent_id))
         if allowed is not None:
@@ -239,6 +244,12 @@ class Columns:
             "speakers": self._speakers, "orders": self._orders, "days": self._days, "marks": self._marks,
         }  # fmt: skip
 
+    @property
+    def _repeated(self) -> Mask:
+        flags = self._flags.values
+        repeated: Mask = flags & (ALIVE | IS_REPEATED) == (ALIVE | IS_REPEATED)
+        return repeated
+
     def _code(self, label: str | None) -> int:
         return NO_LABEL if label is None else self._codes.setdefault(label, len(self._codes))
 
@@ -280,7 +291,8 @@ def _flags_of(label: Label) -> int:
     _, _, visibility, status, source = label
     return (
         ALIVE
-        | ARCHIVED * (status in ("archived", "deleted"))
+        | ARCHIVED * (status in ("archived", "deleted", REPEATED))
+        | IS_REPEATED * (status == REPEATED)
         | SESSION_ONLY * (visibility == "session")
         | IN_FILE * (source == "file")
     )

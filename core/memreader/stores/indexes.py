@@ -79,6 +79,7 @@ class Indexes:
         isolate: bool,
         where: Filter | None,
         archived: bool,
+        repeated: bool,
         embedder: str,
     ) -> Evidence:
         """Return the evidence of every item of the user that labels and filter let through; see `Store.search`."""
@@ -97,6 +98,7 @@ class Indexes:
                 isolate=isolate,
                 allowed=allowed,
                 archived=archived,
+                repeated=repeated,
             )
 
     def _load(self, user_id: str) -> UserIndex:

@@ -15,16 +15,30 @@ LARGEST = 2**63 - 1
 """SQLite's largest whole number."""
 
 _OF_KEYS = "items.id IN (SELECT item FROM item_sources WHERE source_key IN (SELECT value FROM json_each(?)))"
+# What a statement itself brought, without the sources of those that repeat it.
+_OWN_SOURCES = (
+    "json_each(coalesce((SELECT sources FROM standing WHERE item = items.id), "
+    "json_extract(items.metadata, '$.sources')))"
+)
 _OF_MESSAGE = (
     "(items.id IN (SELECT item FROM messages CROSS JOIN item_sources USING (source_key) WHERE messages.user_id = ? "
-    "AND message_id = ? AND (? IS NULL OR messages.session_id = ?)) OR EXISTS (SELECT 1 FROM json_each(items.metadata, "
-    "'$.sources') WHERE json_extract(value, '$.message_id') = ? AND (? IS NULL OR json_extract(value, '$.session_id') "
+    f"AND message_id = ? AND (? IS NULL OR messages.session_id = ?)) OR EXISTS (SELECT 1 FROM {_OWN_SOURCES} "
+    "WHERE json_extract(value, '$.message_id') = ? AND (? IS NULL OR json_extract(value, '$.session_id') "
     "= ? OR items.session_id = ?)))"
 )
 _OF_DOCUMENT = (
     "(items.id IN (SELECT item FROM documents CROSS JOIN item_sources USING (source_key) WHERE documents.user_id = ? "
-    "AND (doc_path = ? OR doc_key = ?)) OR EXISTS (SELECT 1 FROM json_each(items.metadata, '$.sources') "
+    f"AND (doc_path = ? OR doc_key = ?)) OR EXISTS (SELECT 1 FROM {_OWN_SOURCES} "
     "WHERE json_extract(value, '$.doc_path') = ?))"
+)
+
+_STANDS = "NOT EXISTS (SELECT 1 FROM settled WHERE item = items.id)"
+# One that another session's stands for is not there for all, but for who looks at its own session: the first of them.
+IN_ITS_SESSION = (
+    "EXISTS (SELECT 1 FROM settled JOIN items AS front ON front.id = by_item WHERE settled.item = items.id "
+    "AND kind = 'merge' AND front.session_id IS NOT items.session_id AND NOT EXISTS (SELECT 1 FROM settled AS beside "
+    "JOIN items AS other ON other.id = beside.item WHERE beside.by_item = front.id AND beside.kind = 'merge' "
+    "AND other.id < items.id AND other.session_id IS items.session_id))"
 )
 
 
@@ -58,7 +72,7 @@ def condition_of(user_id: str, selection: Selection) -> tuple[str, list[Any]]:
     if not selection.repeats:
         parts.append("NOT EXISTS (SELECT 1 FROM settled WHERE item = items.id AND kind = 'merge')")
     if not selection.behind:
-        parts.append("NOT EXISTS (SELECT 1 FROM settled WHERE item = items.id)")
+        parts.append(_STANDS if session is None else f"{_STANDS} OR {IN_ITS_SESSION}")
         parts.append("items.status = 'activated' OR json_extract(items.metadata, '$.valid_until') IS NULL")
     if selection.document is not None:
         name = bound(selection.document)

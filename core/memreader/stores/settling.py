@@ -78,6 +78,7 @@ class Standing:
                 db.execute(
                     "UPDATE OR REPLACE settled SET by_item = ? WHERE item = ? AND by_item = ?", (by, other, item)
                 )
+                self._tell(other)
             self._left[by] = (f"{MERGE}: {self._id_of(item)}: {reason}", False)
         self._left[item] = (f"{kind}: {self._id_of(by)}: {reason}", True)
 
@@ -117,6 +118,8 @@ class Standing:
         """Take in the new version of a statement: what it says of sources and entities, those that repeat it aside."""
         self._leave_front(key)
         self.refresh()
+        for other in self.behind([key]):
+            self._tell(other)
         if self._db.execute("SELECT 1 FROM standing WHERE item = ?", (key,)).fetchone():
             brought = [self._own(other) for other in self.behind([key])]
             own = [
@@ -133,12 +136,20 @@ class Standing:
         if not heirs:
             return
         query = "INSERT OR IGNORE INTO settled VALUES (?, ?, ?, '', ?)"
-        db.executemany(query, [(item, heirs[0], MERGE, cause) for item in heirs[1:]])
+        for item in heirs[1:]:
+            db.execute(query, (item, heirs[0], MERGE, cause))
+            self._tell(item)
         self._left[heirs[0]] = (cause, True)
+
+    def _tell(self, key: int) -> None:
+        """Have the indexes in memory look at a statement again: another one stands for it now, maybe of its session."""
+        self._db.execute("UPDATE items SET seq = ? WHERE id = ?", (self._numbers.next(), key))
 
     def _leave_front(self, key: int) -> None:
         for (other,) in self._db.execute("SELECT by_item FROM settled WHERE item = ? AND kind = ?", (key, MERGE)):
             self._left.setdefault(other, ("what repeated it is gone", False))
+            for beside in self.behind([other]):
+                self._tell(beside)
 
     def _place(self, key: int, item_id: str, memory: str, old: str, *, cause: str, revive: bool) -> None:
         before = json.loads(old)

@@ -10,19 +10,22 @@ import numpy as np
 
 from memreader.errors import EmbedderMismatchError
 from memreader.items import TextualMemoryItem
-from memreader.records import Batch, Changes, Keys, RawItem, Selection, Version, Written
+from memreader.records import REPEATED, Batch, Changes, Keys, RawItem, Selection, Version, Written
 from memreader.stores.changes import user_hash
 from memreader.stores.database import Database
 from memreader.stores.erasing import OF_SOURCE, cited_with
 from memreader.stores.refined import messages_before, raw_rows
 from memreader.stores.rows import bound, item_of
-from memreader.stores.selecting import LARGEST, keys_of
+from memreader.stores.selecting import IN_ITS_SESSION, LARGEST, keys_of
 from memreader.stores.writing import BatchWriter
 from memreader.types import Message
 
 _BOUND = 500
 """Values in one IN (...): below SQLite's oldest limit on bound values."""
-_LABELS = "session_id, agent_id, visibility, status, source"
+_LABELS = (
+    f"session_id, agent_id, visibility, CASE WHEN status = 'archived' AND {IN_ITS_SESSION} THEN '{REPEATED}' "
+    "ELSE status END, source"
+)
 
 
 class SqliteItems:

@@ -240,6 +240,7 @@ class Store:
         isolate: bool = False,
         where: Filter | None = None,
         archived: bool = False,
+        repeated: bool = False,
         embedder: str = "",
     ) -> Evidence:
         """Return the evidence of every item of the user that labels and filter let through; see `UserIndex.search`.
@@ -247,6 +248,7 @@ class Store:
         Args:
             where: Only items for which it holds.
             archived: Archived items, too.
+            repeated: Statements that those of other sessions stand for, too.
             embedder: Which the vector is of; another than the store's is refused. "" is not compared.
         """
         return self._indexes.search(
@@ -258,6 +260,7 @@ class Store:
             isolate=isolate,
             where=where,
             archived=archived,
+            repeated=repeated,
             embedder=embedder,
         )
 

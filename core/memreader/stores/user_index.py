@@ -165,6 +165,7 @@ class UserIndex:
         isolate: bool,
         allowed: Keys | None = None,
         archived: bool = False,
+        repeated: bool = False,
     ) -> Evidence:
         """Return every candidate's evidence for a query.
 
@@ -179,8 +180,11 @@ class UserIndex:
             isolate: Only items of this `session_id`.
             allowed: Only items of these keys, in any order; those that aren't here don't count.
             archived: Archived items, too.
+            repeated: Statements that those of other sessions stand for, too; with `isolate` they are found anyway.
         """
-        rows = self._columns.candidates(session_id, agent_id, isolate=isolate, allowed=allowed, archived=archived)
+        rows = self._columns.candidates(
+            session_id, agent_id, isolate=isolate, allowed=allowed, archived=archived, repeated=repeated
+        )
         similarity = self._vectors.similarities(vector, rows)
         found = [self._postings.get(term) for term in terms]
         weights = np.fromiter(terms.values(), np.float64, len(terms))
