@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -164,13 +164,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> dict[str, Any]:
     """Run, print, and return the result."""
-    from memreader import MiniLMEmbedder
+    from memreader import MiniLMEmbedder, RecallOptions
 
     embedder = MiniLMEmbedder()
+    without = replace(RecallOptions(), expansion=0.0)
     samples = load(arguments.data)
     results: dict[str, Any] = {
         "memreader": measure(samples, ours, embedder),
         "memreader, late_interaction=False": measure(samples, partial(ours, late_interaction=False), embedder),
+        "memreader, expansion=0": measure(samples, partial(ours, recall_options=without), embedder),
         "memreader, BM25 alone (floor)": measure(samples, bm25_alone, embedder),
     }
     if not arguments.no_peers:
@@ -182,7 +184,7 @@ def main(arguments: argparse.Namespace) -> dict[str, Any]:
     for values in results.values():
         if isinstance(values, dict):
             values["ratio R@10"] = values["R@10"] / results["memreader"]["R@10"]
-    notes: list[str] = []
+    notes = ["c1: multi-hop, the evidence stands in several turns; expansion=0: without the hop by what turns mention"]
     if not arguments.no_floors:
-        notes = floors.trade_offs(samples, partial(filled, embedder=embedder), embedder)
+        notes += floors.trade_offs(samples, partial(filled, embedder=embedder), embedder)
     return show("turn R@k on LoCoMo-form data, %, categories 1-4", results, arguments, notes=notes)

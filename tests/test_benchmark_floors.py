@@ -114,4 +114,4 @@ def test_locomo_prints_the_curve_beside_the_table(file: Path, capsys: pytest.Cap
     assert sum("<- default" in note for note in report["notes"]) == 2
     assert report["results"]["memreader"]["questions"] == 6
     main(["locomo", "--data", str(file), "--no-peers", "--no-floors", "--json"])
-    assert json.loads(capsys.readouterr().out)["notes"] == []
+    assert not any("<- default" in note for note in json.loads(capsys.readouterr().out)["notes"])

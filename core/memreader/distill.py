@@ -10,7 +10,7 @@ from memreader.calling import Caller, Models
 from memreader.extract.fast import first_sentence
 from memreader.extract.fine import Carried, FineOptions, Found, PassageReading, read_passage
 from memreader.extract.passage import Passage, render_passage
-from memreader.gates import Verdict, check, rewrite
+from memreader.gates import Completion, Lacking, Verdict, check, complete, rewrite
 from memreader.normalize.language import detect_language
 from memreader.options import Gate, ModelOptions, ReadOptions
 from memreader.plan import Job, Plan, Wave
@@ -65,6 +65,7 @@ class Distiller:
         caller: Caller,
         take: Take,
         *,
+        unwanted: Sequence[str] = (),
         progress: Progress | None = None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> Job[None]:
@@ -74,6 +75,7 @@ class Distiller:
             passages: Of one or several conversations and documents.
             caller: Makes the calls.
             take: Gets each reading; may block.
+            unwanted: Names that are not worth a memory on their own.
             progress: Called with "refine", passages done, and all of them.
             stopped: When it says so, no further passage is begun.
         """
@@ -91,27 +93,34 @@ class Distiller:
         if progress is not None:
             progress("refine", 0, len(passages))
         if self.carry:
-            yield from self._one_by_one(passages, caller, counted, stopped)
+            yield from self._one_by_one(passages, caller, counted, stopped, unwanted)
             return
 
         def plans() -> Iterator[Plan[PassageReading]]:
             for passage in passages:
                 if stopped():
                     return
-                yield self.plan(passage)
+                yield self.plan(passage, unwanted=unwanted)
 
         yield from in_order(Wave(plans(), caller), counted)
 
-    def plan(self, passage: Passage, carried: str = "") -> Plan[PassageReading]:
+    def plan(self, passage: Passage, carried: str = "", unwanted: Sequence[str] = ()) -> Plan[PassageReading]:
         """Return what is read in a passage, after the gates."""
         language = detect_language(passage.text)
-        reading = yield from read_passage(passage, language=language, options=self.options, carried=carried)
+        reading = yield from read_passage(
+            passage, language=language, options=self.options, carried=carried, unwanted=unwanted
+        )
         for gate in self.gates:
             reading = yield from self._gated(reading, gate)
         return reading
 
     def _one_by_one(
-        self, passages: Sequence[Passage], caller: Caller, take: Take, stopped: Callable[[], bool]
+        self,
+        passages: Sequence[Passage],
+        caller: Caller,
+        take: Take,
+        stopped: Callable[[], bool],
+        unwanted: Sequence[str],
     ) -> Job[None]:
         carried, group = Carried(), None
         for place, passage in enumerate(passages):
@@ -119,7 +128,7 @@ class Distiller:
                 return
             if passage.group != group:
                 carried, group = Carried(), passage.group
-            done = yield Wave([self.plan(passage, carried.text)], caller)
+            done = yield Wave([self.plan(passage, carried.text, unwanted)], caller)
             reading: PassageReading = done[1] if done is not None else PassageReading(passage, unread=passage.fresh)
             carried.add(reading)
             take(place, reading)
@@ -159,6 +168,14 @@ class Distiller:
                 instructions=self.options.instructions,
             )
         )
+
+    def completion(self, memories: Sequence[Lacking], *, evidence: str, language: str) -> Plan[Completion]:
+        """Return what a model gives of what each memory lacks."""
+        options = self.options
+        plan = complete(
+            memories, evidence=evidence, language=language, prompts=options.prompts, instructions=options.instructions
+        )
+        return (yield from plan)
 
     def judgement(self, pairs: Sequence[tuple[Statement, Statement]], *, language: str) -> Plan[Judgement]:
         """Return what becomes of each pair of a new statement and an old one, in order."""

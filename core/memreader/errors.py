@@ -293,6 +293,30 @@ class StoreFullError(StoreError, OSError):
         )
 
 
+class MemoryFullError(StoreError, RuntimeError):
+    """A user has as many memories as `max_items_per_user` allows; nothing of this input was written."""
+
+    def __init__(self, *, count: int, limit: int, wanted: int, expired: int = 0, stored: int = 0) -> None:
+        self.count = count
+        self.limit = limit
+        self.wanted = wanted
+        self.expired = expired
+        self.stored = stored
+        room = f"purge_expired() makes room for {expired}; else " if expired else ""
+        before = f" ({stored} items of this call were stored before it)" if stored else ""
+        super().__init__(
+            f"the user has {count} of at most {limit} items, and {wanted} more don't fit; nothing of this input was "
+            f"stored{before}. To go on: {room}delete some, raise max_items_per_user, or open the memory with "
+            "when_full='archive'."
+        )
+
+    def after(self, stored: int) -> MemoryFullError:
+        """Return the same error, of a call that had stored so many items before."""
+        return MemoryFullError(
+            count=self.count, limit=self.limit, wanted=self.wanted, expired=self.expired, stored=self.stored + stored
+        )
+
+
 class StoreReadOnlyError(StoreError, PermissionError):
     """The folder or a file in it must not be read or written by this user."""
 

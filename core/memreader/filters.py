@@ -17,6 +17,8 @@ included. Of `sources` these: `sources.type`, `.role`, `.name`, `.message_id`, `
 Meaning.
 - A list (`tags`, `entities`, `usage`, `evolve_from`, `evolve_to`, a list in `info`) is compared by its elements: it is
   enough that one of them matches. Dicts, and lists inside lists, match nothing.
+- `entities` knows which names are one: a name that was merged with others, or that a memory states to be another's
+  (see `Memory.graph`), matches items with any of these names, however they are spelled.
 - A field of `sources` is compared in each source: it is enough that one of them matches, and two comparisons may match
   two of them. `None` matches where no source has it.
 - `$ne`, `$nin` and `$not` are exact opposites: they hold where the field is missing, or of another type, too.
@@ -27,8 +29,8 @@ Meaning.
   A bool is no number: True is not 1, while 1 is 1.0.
 - A date or datetime asked of a key of `info` is compared as the text that `info` keeps of it.
 
-Times (`memory_time`, `valid_until`, `created_at`, `updated_at`, `sources.chat_time`) are given as ISO 8601 texts,
-dates or datetimes.
+Times (`memory_time`, `valid_until`, `expires_at`, `created_at`, `updated_at`, `sources.chat_time`) are given as ISO
+8601 texts, dates or datetimes.
 - A time without a zone is compared with the clock as the item has it written, whatever its zone; one with a zone is
   compared as an instant, and an item's time without a zone then counts as UTC.
 - A bare date means the whole day: `$eq` on it, `$gt` after it, `$gte` from its start, `$lt` before it, `$lte` up to its
@@ -38,6 +40,7 @@ dates or datetimes.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections import Counter
@@ -50,6 +53,7 @@ from pydantic_core import to_jsonable_python
 
 from memreader.errors import FilterError
 from memreader.items import ItemType, MemoryType, Origin, SourceMessage, Status, Visibility
+from memreader.lifetimes import Lifetime
 
 Kind = Literal["text", "choice", "list", "time", "number", "bool", "info"]
 
@@ -59,6 +63,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "status": get_args(Status),
     "source": get_args(Origin),
     "visibility": get_args(Visibility),
+    "lifetime": get_args(Lifetime),
     "sources.type": get_args(SourceMessage.model_fields["type"].annotation),
 }
 SOURCE_FIELDS: Mapping[str, Kind] = {
@@ -72,9 +77,9 @@ FIELDS: Mapping[str, Kind] = {
     **dict.fromkeys(("id", "memory", "user_id", "session_id", "agent_id", "key", "background"), "text"),
     **dict.fromkeys((name for name in CHOICES if name not in SOURCE_FIELDS), "choice"),
     **dict.fromkeys(("tags", "entities", "usage", "evolve_from", "evolve_to"), "list"),
-    **dict.fromkeys(("memory_time", "valid_until", "created_at", "updated_at"), "time"),
+    **dict.fromkeys(("memory_time", "valid_until", "expires_at", "created_at", "updated_at"), "time"),
     **dict.fromkeys(("confidence", "version"), "number"),
-    "is_fast": "bool",
+    **dict.fromkeys(("is_fast", "partial"), "bool"),
     **SOURCE_FIELDS,
 }
 """What can be asked about, and what it holds; every other name is a key of `metadata.info`."""
@@ -137,6 +142,8 @@ class Condition:
     values: tuple[Value, ...]
     negated: bool = False
     """Whether it holds exactly where it otherwise would not."""
+    keys: tuple[str, ...] = dataclasses.field(default=(), repr=False)
+    """Of `entities`: keys of the names that are one with a value, which a store knows; see `spelling.entity_key`."""
 
 
 @dataclass(frozen=True, slots=True)

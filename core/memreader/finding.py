@@ -10,6 +10,8 @@ from memreader.filters import Filter
 from memreader.items import TextualMemoryItem
 from memreader.ports import Embedder, Reranker, TokenEmbedder
 from memreader.recall import RecallOptions, query_form, query_weights, rank, read_question
+from memreader.recall.expansion import ENTITIES, HUB
+from memreader.recall.feedback import asked_of, moves
 from memreader.recall.late import LateIndex
 from memreader.recall.reranking import rerank_hits
 from memreader.recall.validity import asks_for, asks_for_archived
@@ -38,6 +40,7 @@ def find(
     threshold: float | None,
     isolate: bool,
     made_for: str,
+    now: float,
     reranker: Reranker | None = None,
     late: LateIndex | None = None,
     tokens: TokenEmbedder | None = None,
@@ -55,6 +58,7 @@ def find(
         threshold: See `rank`.
         isolate: Only items of the scope's session.
         reranker: Orders the best hits once more; None: no.
+        now: Seconds since 1970: feedback fades.
         late: Token vectors of the store's items.
         tokens: Gives those of the question; None without late interaction.
         made_for: What the store was made for when the embedder was chosen; raises if it is another one now.
@@ -70,6 +74,7 @@ def find(
     question = read_question(words, today=date.today())
     model = "" if tokens is None else tokens.token_fingerprint
     pieces = None if tokens is None or question.cjk else tokens.embed_query_tokens(words)
+    form = query_form(words, embedder)
     tries = TRIES
     while True:
         tries -= 1
@@ -86,17 +91,30 @@ def find(
             embedder=made_for,
         )
         fetched = _Fetched(store, scope.user_id, evidence.seq)
+        told = None
+        if options.feedback_weight:
+            told = store.feedback.of(scope.user_id, dimension=len(vector), seq=evidence.seq)
         hits = rank(
             evidence,
             question=question,
-            form=query_form(words, embedder),
+            form=form,
             embedder=embedder,
             top_k=top_k if reranker is None else max(top_k, RERANKED),
             threshold=threshold,
             options=options,
             fetch=fetched,
             terms=len(terms),
+            reached=lambda keys: store.graph.links(scope.user_id, keys.tolist(), entities=ENTITIES, each=HUB),
             late=None if late is None or pieces is None else partial(late.scores, scope.user_id, model, pieces),
+            feedback=None
+            if told is None
+            else moves(
+                told,
+                asked_of(terms, vector, form=form, embedder=embedder),
+                embedder=embedder,
+                now=now,
+                options=options,
+            ),
         )
         if fetched.complete or not tries:
             return hits if reranker is None else rerank_hits(words, hits, reranker, keep=top_k)

@@ -24,10 +24,11 @@ MAX_MEMORIES = 20
 class Graph:
     """People, places and things that memories mention; `Memory.graph` gives one.
 
-    They come from the `entities` of items, given by the caller or by a model that read in mode "fine". Two names that a
-    memory states to be one ("Robert, a.k.a. Bob"), or that `merge_entities` was told of, are one entity in all that is
-    returned here, under either name. Names are compared without case, width and blanks; see
-    `spelling.entity_key`. A name that no memory of the user mentions has no neighbours, relations and mentions.
+    They come from the `entities` of items, given by the caller or by a model that read in mode "fine", else found by
+    rules, which name only what is surely a name. Two names that a memory states to be one ("Robert, a.k.a. Bob"), or
+    that `merge_entities` was told of, are one entity in all that is returned here, under either name. Names are
+    compared without case, width and blanks; see `spelling.entity_key`. A name that no memory of the user mentions has
+    no neighbours, relations and mentions.
     """
 
     def __init__(self, store: Store) -> None:
@@ -142,6 +143,73 @@ class Graph:
             if item_id in words:
                 memories[key].append(words[item_id])
         return dict(memories)
+
+    aentities = off_loop(entities)
+    aneighbours = off_loop(neighbours)
+    arelations = off_loop(relations)
+    amentions = off_loop(mentions)
+    amerge_entities = off_loop(merge_entities)
+    asplit_entity = off_loop(split_entity)
+    asuggestions = off_loop(suggestions)
+    aquality = off_loop(quality)
+    aexport_json = off_loop(export_json)
+    aexport_graphml = off_loop(export_graphml)
+    aexport_html = off_loop(export_html)
+
+
+class ScopedGraph:
+    """The graph of one user, without the user in each call; `ScopedMemory.graph` gives one.
+
+    It is of all the user's memories, whatever session and agent the scope is of.
+    """
+
+    def __init__(self, graph: Graph, user_id: str) -> None:
+        self._graph = graph
+        self._user_id = _user(user_id)
+
+    def entities(self, *, limit: int | None = None, offset: int = 0) -> list[Entity]:
+        """Return the entities, those that most items mention first, then by name."""
+        return self._graph.entities(user_id=self._user_id, limit=limit, offset=offset)
+
+    def neighbours(self, name: str, *, hops: int = 1) -> list[Entity]:
+        """Return the entities that an item mentions together with this one; see `Graph.neighbours`."""
+        return self._graph.neighbours(name, user_id=self._user_id, hops=hops)
+
+    def relations(self, name: str | None = None) -> list[Relation]:
+        """Return the relations that have this name as head or tail, or all of them, oldest first."""
+        return self._graph.relations(name, user_id=self._user_id)
+
+    def mentions(self, name: str) -> list[str]:
+        """Return the ids of the items that mention this name, or one that is one with it, oldest first."""
+        return self._graph.mentions(name, user_id=self._user_id)
+
+    def merge_entities(self, one: str, other: str) -> None:
+        """Make two names one entity, called `one`; see `Graph.merge_entities`."""
+        self._graph.merge_entities(one, other, user_id=self._user_id)
+
+    def split_entity(self, name: str) -> None:
+        """Make a name stand for itself again; see `Graph.split_entity`."""
+        self._graph.split_entity(name, user_id=self._user_id)
+
+    def suggestions(self) -> list[Suggestion]:
+        """Return pairs of names that may be one, the likeliest first; nothing is merged for it."""
+        return self._graph.suggestions(user_id=self._user_id)
+
+    def quality(self) -> GraphQuality:
+        """Return figures that tell whether the graph is worth looking at; looks at all of it."""
+        return self._graph.quality(user_id=self._user_id)
+
+    def export_json(self, path: str | os.PathLike[str]) -> Path:
+        """Write nodes and links as JSON and return the path; see `Graph.export_json`."""
+        return self._graph.export_json(path, user_id=self._user_id)
+
+    def export_graphml(self, path: str | os.PathLike[str]) -> Path:
+        """Write the graph as GraphML and return the path; see `Graph.export_graphml`."""
+        return self._graph.export_graphml(path, user_id=self._user_id)
+
+    def export_html(self, path: str | os.PathLike[str], *, max_drawn: int = MAX_DRAWN) -> Path:
+        """Write one page that draws the graph in a browser and return the path; see `Graph.export_html`."""
+        return self._graph.export_html(path, user_id=self._user_id, max_drawn=max_drawn)
 
     aentities = off_loop(entities)
     aneighbours = off_loop(neighbours)

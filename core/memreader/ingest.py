@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from memreader.checks import OnConflict
 from memreader.contexts import Encoded, encode
 from memreader.embedding import embed_texts
-from memreader.errors import InvalidVectorsError, ItemNotFoundError, VersionNotFoundError
+from memreader.errors import InputError, InvalidVectorsError, ItemNotFoundError, MemoryFullError, VersionNotFoundError
+from memreader.graph.mentions import found_entities
 from memreader.identity import content_digest, digest, file_name, item_id
 from memreader.items import TextualMemoryItem
+from memreader.lifetimes import session_end
 from memreader.options import Unit
 from memreader.patching import Patch, patched
 from memreader.ports import TokenEmbedder, Usage
@@ -21,16 +23,19 @@ from memreader.reader import MemReader
 from memreader.reading import InputReading, Labels, Tools, make_items, read_input
 from memreader.recall import item_record
 from memreader.recall.lexical import is_mostly_cjk
+from memreader.reconcile import surface_key
 from memreader.reconciling import settle
-from memreader.records import Decided
+from memreader.records import Cap, Decided
 from memreader.reindexing import facts_of
-from memreader.stores import Batch, DocumentRecord, ItemRecord, MessageRecord, Store
+from memreader.reviewing import Review, under_review
+from memreader.stores import Batch, DocumentRecord, ItemRecord, MessageRecord, Store, Written
 from memreader.types import Document, Dropped, Failure, Input, Message, Progress
 
 logger = logging.getLogger(__name__)
 
 STANDING = {"status": "activated", "valid_until": None}
 """Fields of a statement that is so."""
+MOVED_BY_HAND = "only memory.review.approve ends the wait of an item, and none is put back by an update"
 GIVEN = "given"
 """Reading key of items that the caller made."""
 
@@ -45,18 +50,25 @@ class AddReport:
     """Ids of items that were there already: their sources had been read before."""
     replaced: list[str] = field(default_factory=list)
     """Ids of items that went: their document or message changed, or another was given under their id (`added` too)."""
+    partial: list[str] = field(default_factory=list)
+    """Ids of memories that a model made without their key, entities or time; `info["missing"]` says what."""
     decisions: list[Decided] = field(default_factory=list)
     """What became of statements beside those that were there, where not both simply stay."""
     dropped: list[Dropped] = field(default_factory=list)
-    """What has no words to read: images and links kept as references, empty messages."""
+    """What has no words to read (images and links kept as references, empty messages), and what was rejected before."""
     failures: list[Failure] = field(default_factory=list)
     """What could not be read, or not by the model: that stays as it was read without one, and can be refined later."""
     refined: list[str] = field(default_factory=list)
     """Ids of the raw items that the model read to the end."""
     left: list[str] = field(default_factory=list)
     """Ids of the raw items that it has still to read, in mode "fine"; see `Memory.refine`."""
+    archived: list[str] = field(default_factory=list)
+    """Ids of items that were archived since the user has too many (see `Memory.open`); some of `added` may be among
+    them."""
     usage: Usage = field(default_factory=Usage)
     """Calls and tokens that the model took."""
+    pending: list[str] = field(default_factory=list)
+    """Those of `ids` that wait for approval; see `Memory.review`."""
     flags: dict[str, int] = field(default_factory=dict)
     """How many messages carried each flag; flagged messages (but edited ones) are kept and not read into items."""
 
@@ -69,8 +81,11 @@ class AddReport:
 class Ingest:
     """Adds inputs to a store through a reader."""
 
-    def __init__(self, store: Store, reader: MemReader, *, tokens: TokenEmbedder | None = None) -> None:
+    def __init__(
+        self, store: Store, reader: MemReader, *, tokens: TokenEmbedder | None = None, cap: Cap | None = None
+    ) -> None:
         self._store = store
+        self.cap = cap
         self._reader = reader
         self._tokens = tokens
         self._hinted = False
@@ -84,6 +99,7 @@ class Ingest:
         unit: Unit | None = None,
         at: str | None = None,
         reconcile: bool = True,
+        review: Review = False,
         progress: Progress | None = None,
     ) -> AddReport:
         """Return what adding the inputs, read without a model, did; each conversation, document or item is one
@@ -95,6 +111,7 @@ class Ingest:
             unit: What one item of a conversation holds, where the options don't say; turns for None.
             at: Time that the caller gave to the whole call, ISO 8601.
             reconcile: Whether statements may stand for others or supersede them.
+            review: What waits for approval.
             progress: See `Progress`.
         """
         entries = list(inputs)
@@ -107,7 +124,10 @@ class Ingest:
         for done, entry in enumerate(entries):
             if progress is not None:
                 progress("read", done, len(entries))
-            self._add_one(entry, labels, tools, at, seen, report, flags, reconcile, learned, progress)
+            try:
+                self._add_one(entry, labels, tools, at, seen, report, flags, reconcile, review, learned, progress)
+            except MemoryFullError as error:
+                raise error.after(len(report.added)) from None
         if progress is not None:
             progress("read", len(entries), len(entries))
         report.flags.update(sorted(flags.items()))
@@ -128,7 +148,11 @@ class Ingest:
             (old,) = self._store.fetch(user_id, [item_id])
             if old is None:
                 raise ItemNotFoundError(item_id=item_id)
-            new = patched(old, patch)
+            new = patched(old, patch, session_ttl_hours=self._reader.options.session_ttl_hours)
+            if restores:
+                new = under_review(new, old.metadata.status == "pending")
+            if "pending" in (old.metadata.status, new.metadata.status) and old.metadata.status != new.metadata.status:
+                raise InputError(MOVED_BY_HAND)
             vector = tokens = None
             encoded = Encoded([])
             if new.memory != old.memory:
@@ -140,7 +164,7 @@ class Ingest:
                 encoded = self._encoded([new], user_id)
                 tokens = encoded.own[0]
             record = item_record(new, vector, base_version=old.metadata.version, tokens=tokens, restores=restores)
-            batch = Batch(user_id, items=(record,), embedder=self._embedder)
+            batch = Batch(user_id, items=(record,), embedder=self._embedder, cap=self.cap)
             written = self._store.write(self._with_tokens(batch, encoded))
             if not written.conflicts:
                 return new if written.added else old
@@ -207,12 +231,13 @@ class Ingest:
                 for item, vector, tokens in zip(items, embedded.vectors, encoded.own, strict=True)
             )
             refuse = on_conflict == "error"
-            batch = Batch(user_id, items=records, refuse_known=refuse, embedder=self._embedder)
+            batch = Batch(user_id, items=records, refuse_known=refuse, embedder=self._embedder, cap=self.cap)
             batches.append(self._with_tokens(batch, encoded))
         for written in self._store.write_all(batches):
             report.added.extend(written.added)
             report.existing.extend(written.existing)
             report.replaced.extend(written.replaced)
+            report.archived.extend(written.archived)
         return report
 
     def _add_one(
@@ -225,6 +250,7 @@ class Ingest:
         report: AddReport,
         flags: Counter[str],
         reconcile: bool,
+        review: Review,
         learned: str,
         progress: Progress | None,
     ) -> None:
@@ -236,18 +262,21 @@ class Ingest:
 
         reading = read_input(entry, tools, session_id=labels.session_id, at=at, unread=unread, seen=seen)
         flags.update(reading.flags)
-        records, encoded = self._records(reading, labels, tools, report, at, learned, progress)
+        records, encoded = self._records(reading, labels, tools, report, at, review, learned, progress)
         known = [*(key for key, _ in reading.messages if key not in reading.fresh), *reading.known]
         batch = _batch(reading, records, labels, tools)
-        batch = replace(batch, embedder=self._embedder, settle=settle if reconcile else None)
+        settles = settle if reconcile else None
+        batch = replace(batch, embedder=self._embedder, settle=settles, spelled=surface_key, cap=self.cap)
         written = self._store.write(self._with_tokens(batch, encoded))
         report.added.extend(written.added)
         report.existing.extend(written.existing)
         report.existing.extend(self._store.items_of(user_id, known, agent_id=labels.agent_id))
         report.replaced.extend(written.replaced)
         report.decisions.extend(written.decisions)
+        report.archived.extend(written.archived)
         report.failures.extend(reading.failures)
         report.dropped.extend(reading.dropped)
+        report.dropped.extend(left_out(written))
         for failure in reading.failures:
             logger.warning("not read: %s", failure.reason)
 
@@ -258,6 +287,7 @@ class Ingest:
         tools: Tools,
         report: AddReport,
         at: str | None,
+        review: Review,
         learned: str,
         progress: Progress | None,
     ) -> tuple[list[ItemRecord], Encoded]:
@@ -265,10 +295,12 @@ class Ingest:
 
         One that can't be embedded is a failure instead.
         """
-        made = [
-            (item, candidate.source_keys, False) for item, candidate in make_items(reading, labels, tools.reading_key)
+        made = [(item, candidate.source_keys, False) for item, candidate in make_items(reading, labels, tools)]
+        hours = tools.options.session_ttl_hours
+        made += [
+            (_owned(item, labels, at, learned, hours), (), "id" in item.model_fields_set) for item in reading.given
         ]
-        made += [(_owned(item, labels, at, learned), (), "id" in item.model_fields_set) for item in reading.given]
+        made = [(under_review(item, review), keys, replaces) for item, keys, replaces in made]
         texts = [item.memory for item, _, _ in made]
         self._hint(texts)
         done = 0
@@ -286,6 +318,7 @@ class Ingest:
             labels.user_id or "",
             keys=[keys for _, keys, _ in made],
             said=[(key, message) for key, message in reading.messages if key in reading.fresh],
+            unseen=self._withheld([(item, keys) for item, keys, _ in made], labels.user_id or ""),
             progress=progress,
         )
         records: list[ItemRecord] = []
@@ -298,6 +331,14 @@ class Ingest:
             records.append(item_record(item, vector, source_keys, replaces=replaces, tokens=tokens))
         return records, encoded
 
+    def _withheld(self, made: Sequence[tuple[TextualMemoryItem, tuple[str, ...]]], user_id: str) -> set[str]:
+        """Return the sources of which only items are made that nobody sees: no other turn is encoded beside them."""
+        rejected = self._store.review.rejected(user_id, [item.memory for item, _ in made], surface_key)
+        unseen, seen = set[str](), set[str]()
+        for (item, keys), is_rejected in zip(made, rejected, strict=True):
+            (unseen if is_rejected or item.metadata.status == "pending" else seen).update(keys)
+        return unseen - seen
+
     def _encoded(
         self,
         items: Sequence[TextualMemoryItem],
@@ -305,6 +346,7 @@ class Ingest:
         *,
         keys: Sequence[tuple[str, ...]] = (),
         said: Sequence[tuple[str, Message]] = (),
+        unseen: Collection[str] = (),
         progress: Progress | None = None,
     ) -> Encoded:
         if self._tokens is None or not items:
@@ -317,7 +359,7 @@ class Ingest:
             if progress is not None:
                 progress("encode", min(done, len(items)), len(items))
 
-        return encode(items, self._tokens, self._store, user_id, keys=keys, said=said, progress=step)
+        return encode(items, self._tokens, self._store, user_id, keys=keys, said=said, unseen=unseen, progress=step)
 
     def _with_tokens(self, batch: Batch, encoded: Encoded) -> Batch:
         model = None if self._tokens is None else self._tokens.token_fingerprint
@@ -337,6 +379,11 @@ class Ingest:
             )
 
 
+def left_out(written: Written) -> list[Dropped]:
+    """Return what a write left out on purpose, as reports name it."""
+    return [Dropped(one.memory, one.reason, one.item_id) for one in written.refused]
+
+
 def _batch(reading: InputReading, records: list[ItemRecord], labels: Labels, tools: Tools) -> Batch:
     return Batch(
         user_id=labels.user_id or "",
@@ -354,7 +401,9 @@ def _document_row(document: Document) -> str:
     return file_name(f"{document.doc_path}#{document.sha256}" if document.file_key is None else document.file_key)
 
 
-def _owned(item: TextualMemoryItem, labels: Labels, at: str | None, learned: str) -> TextualMemoryItem:
+def _owned(
+    item: TextualMemoryItem, labels: Labels, at: str | None, learned: str, session_ttl_hours: float
+) -> TextualMemoryItem:
     """Return a caller's item as the user's own: labelled, timed, and with a stable id where the caller gave none."""
     given = item.metadata
     times = {"memory_time": given.memory_time or at}
@@ -368,9 +417,14 @@ def _owned(item: TextualMemoryItem, labels: Labels, at: str | None, learned: str
             "agent_id": labels.agent_id or given.agent_id,
             "tags": list(dict.fromkeys((*given.tags, *labels.tags))),
             "info": {**given.info, **labels.info},
+            "entities": found_entities(item),
+            "expires_at": given.expires_at or labels.expires_at,
             "embedding": None,
         }
     )
+    if "session" in (labels.lifetime, given.lifetime):
+        end = metadata.expires_at or session_end(metadata.created_at, session_ttl_hours)
+        metadata = metadata.model_copy(update={"lifetime": "session", "visibility": "session", "expires_at": end})
     reading = digest(GIVEN, labels.agent_id, labels.session_id) if labels.agent_id or labels.session_id else GIVEN
     identity = item.id if "id" in item.model_fields_set else item_id(labels.user_id, (), reading, item.memory)
     return item.model_copy(update={"id": identity, "metadata": metadata})

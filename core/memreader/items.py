@@ -15,11 +15,13 @@ from uuid import uuid4
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+from memreader.lifetimes import Lifetime, ending
+
 MemoryType = Literal[
     "WorkingMemory", "LongTermMemory", "UserMemory", "OuterMemory", "ToolSchemaMemory", "ToolTrajectoryMemory",
     "RawFileMemory", "SkillMemory", "PreferenceMemory", "Context",
 ]  # fmt: skip
-Status = Literal["activated", "resolving", "archived", "deleted"]
+Status = Literal["activated", "resolving", "archived", "deleted", "pending"]
 ItemType = Literal["procedure", "fact", "event", "opinion"]
 Origin = Literal["conversation", "retrieved", "web", "file", "system"]
 Visibility = Literal["private", "public", "session"]
@@ -59,6 +61,11 @@ def _check_time(value: Any) -> Any:
     return value
 
 
+def _check_end(value: Any) -> Any:
+    """Return `value` as a moment of expiry, see `lifetimes.ending`."""
+    return ending(value) if isinstance(value, date | str) else value
+
+
 def _now() -> str:
     return datetime.now().astimezone().isoformat(timespec="seconds")
 
@@ -83,6 +90,7 @@ def _json_ready(value: Any) -> Any:
 Text = Annotated[str, AfterValidator(_check_text)]
 Id = Annotated[Text, AfterValidator(_check_id)]
 IsoTime = Annotated[str, BeforeValidator(_check_time)]
+Expiry = Annotated[str, BeforeValidator(_check_end)]
 Info = Annotated[dict[Text, Any], AfterValidator(_json_ready)]
 
 
@@ -137,9 +145,16 @@ class TextualMemoryMetadata(BaseModel):
     memory_time: IsoTime | None = None
     valid_until: IsoTime | None = None
     """When what it says ended, as another memory has it; None while it is so."""
+    lifetime: Lifetime = "long"
+    """session: seen by its session alone, and expires."""
+    expires_at: Expiry | None = None
+    """From when on it is no longer found, in whole seconds with a zone; None: never. Given without a zone it is local
+    time, and a date is its end."""
     created_at: IsoTime = Field(default_factory=_now)
     updated_at: IsoTime = Field(default_factory=_now)
     is_fast: bool = False
+    partial: bool = False
+    """Whether a model made it and left out its key, entities or time; `info["missing"]` says which."""
     evolve_from: list[Text] = Field(default_factory=list)
     evolve_to: list[Text] = Field(default_factory=list)
     version: int = Field(default=1, ge=1, le=MAX_VERSION)

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import date, datetime
 from typing import Any, Protocol
 
-from memreader.checks import check_page, check_reconcile, check_size, id_list
+from memreader.checks import check_lifetime, check_lives, check_page, check_reconcile, check_size, id_list
+from memreader.errors import MemoryFullError
 from memreader.ingest import AddReport, Ingest
 from memreader.items import TextualMemoryItem
+from memreader.lifetimes import Lifetime, Ttl, chosen_end
 from memreader.options import Gate, Reconcile, Unit
 from memreader.plan import Job
 from memreader.reader import DataType, MemReader, Mode
 from memreader.reading import Labels, info_of, tag_list
 from memreader.records import Selection
 from memreader.refining import RefineReport, Refining, with_refined
+from memreader.reviewing import Review, checked_review
 from memreader.stores import Store
 from memreader.types import Progress, Scope
 
@@ -29,6 +33,7 @@ class Keeper(Protocol):
     _ingest: Ingest
     _max_input_mb: float
     _reader: MemReader
+    _review: Review
     _refining: Refining
     _store: Store
 
@@ -61,7 +66,11 @@ def add_job(
     at: datetime | str | None = None,
     files_root: str | os.PathLike[str] | None = None,
     as_text: bool = False,
+    lifetime: Lifetime = "long",
+    ttl: Ttl | None = None,
+    expires_at: date | str | None = None,
     reconcile: Reconcile = True,
+    review: Review | None = None,
     progress: Progress | None = None,
 ) -> Job[AddReport]:
     """Return what adding `data` did. What was read before is not read again.
@@ -96,38 +105,71 @@ def add_job(
             else "yes" said twice is the same message, sent again.
         files_root: Folder that strings given as documents are names below.
         as_text: One-line strings that look like file names are documents' text.
+        lifetime: "session": only a search with this `session_id` finds it, and without `ttl` or `expires_at` it
+            expires after `ReadOptions.session_ttl_hours`. "long": until it is deleted, but for what a model takes for
+            short-lived, which it keeps for the session.
+        ttl: How long it lives from now on: a timedelta, or seconds. What is made of it lives no longer. What was added
+            before stays as it is: give it another end by `update(id, {"expires_at": ...})`. What has expired is left
+            out of `search`, `context` and `get_all`, and is there, and known, until `purge_expired`.
+        expires_at: Until when, in place of `ttl`: a date (its end), a datetime (local time without a zone) or an ISO
+            8601 text. An item's own `expires_at` counts more.
         reconcile: True: by rules, which leave both where there is any doubt. "model": a model is asked about those
             that are much alike, some at a time, and the rules decide where it fails. False keeps each for itself.
+        review: True: nothing of this call is found until `Memory.review` approves it. A function of an item: what it
+            says so of, each for itself, turns and what a model makes of them alike; what a model makes of a turn
+            that waits, waits, too. False: nothing waits; None: as `Memory.open` was told. What is rejected is not
+            added again: see `dropped`.
         progress: Called with (stage, done, total).
 
     Raises:
         InputError: Something is of no readable shape, and it names the position; or there are more words than
             `max_input_mb`. Nothing is stored then.
         FileNotFoundError: A path doesn't exist.
+        MemoryFullError: The user has as many items as `max_items_per_user` allows (see `Memory.open`), with
+            when_full="reject". What of `data` comes before stays.
         ModelRequiredError: mode="fine" without a model.
+        ValueError: lifetime="session" without a session_id; `ttl` and `expires_at` together; one of them makes no
+            sense, or is over already. Nothing is stored then.
     """
     scope = Scope(user_id, session_id, agent_id)
     mode = self._reader.checked_mode(mode)
+    chosen = checked_review(review, self._review)
     if check_reconcile(reconcile) == "model":
         self._reader.checked_mode("fine")
     self._check_open()
     inputs = list(self._reader.normalized(data, type=type, at=at, files_root=files_root, as_text=as_text))
     check_size(inputs, max_mb=self._max_input_mb)
-    labels = Labels(scope.user_id, scope.session_id, scope.agent_id, info_of(metadata), tag_list(tags))
+    end = chosen_end(ttl=ttl, expires_at=expires_at)
+    labels = Labels(
+        scope.user_id,
+        scope.session_id,
+        scope.agent_id,
+        info_of(metadata),
+        tag_list(tags),
+        check_lifetime(lifetime),
+        end,
+    )
+    check_lives(inputs, labels, session_ttl_hours=self._reader.options.session_ttl_hours)
     unit: Unit = "turn" if mode == "fast" or self._reader.options.keep_turns else "window"
     time = self._reader.time_of(at)
-    report = self._ingest.add(inputs, labels, unit=unit, at=time, reconcile=bool(reconcile), progress=progress)
+    report = self._ingest.add(
+        inputs, labels, unit=unit, at=time, reconcile=bool(reconcile), review=chosen, progress=progress
+    )
     if mode == "fine" or reconcile == "model":
-        refined = yield from self._refining.refine(
-            scope.user_id,
-            ids=report.ids if mode == "fine" else (),
-            caller=self._reader.distiller.caller(),
-            reconcile=reconcile,
-            beside=report.added,
-            progress=progress,
-        )
+        try:
+            refined = yield from self._refining.refine(
+                scope.user_id,
+                ids=report.ids if mode == "fine" else (),
+                caller=self._reader.distiller.caller(),
+                reconcile=reconcile,
+                beside=report.added,
+                review=chosen,
+                progress=progress,
+            )
+        except MemoryFullError as error:
+            raise error.after(len(report.added)) from None
         report = with_refined(report, refined)
-    return report
+    return replace(report, pending=self._store.review.waiting(scope.user_id, report.ids))
 
 
 def refine_job(
@@ -140,8 +182,10 @@ def refine_job(
     limit: int | None = None,
     gates: Sequence[Gate] = (),
     reconcile: Reconcile = True,
+    partial: bool = False,
     max_calls: int | None = None,
     max_tokens: int | None = None,
+    review: Review | None = None,
     progress: Progress | None = None,
 ) -> Job[RefineReport]:
     """Return what a language model made of what is still raw: read fast, or where it failed before.
@@ -156,11 +200,14 @@ def refine_job(
         session_id: Only items with this label.
         agent_id: Only items with this label.
         ids: Only these items.
-        limit: At most so many raw items, the oldest first.
+        limit: At most so many raw items, the oldest first; and so many partial ones.
         gates: Have the memories that are there checked, too: "rewrite", "hallucination"; each once.
         reconcile: What becomes of what is made beside what is known; see `add`.
+        partial: Ask also about memories that a model made without their key, entities or time (`metadata.partial`),
+            once each, for just these fields; what it doesn't give stays missing.
         max_calls: In place of `ModelOptions.max_calls`.
         max_tokens: In place of `ModelOptions.max_tokens`.
+        review: Which of the memories that are made wait for approval; see `add`.
         progress: Called with ("refine", windows done, windows).
 
     Raises:
@@ -168,6 +215,7 @@ def refine_job(
     """
     self._check_open()
     check_page(limit, 0)
+    chosen = checked_review(review, self._review)
     caller = self._reader.distiller.caller(max_calls=max_calls, max_tokens=max_tokens)
     users = self._store.users() if user_id is None else [Scope(user_id, session_id, agent_id).user_id]
     report = RefineReport()
@@ -179,6 +227,8 @@ def refine_job(
             limit=-1 if limit is None else limit,
             gates=gates,
             reconcile=check_reconcile(reconcile),
+            partial=partial,
+            review=chosen,
             caller=caller,
             progress=progress,
         )

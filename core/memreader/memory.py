@@ -14,12 +14,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Unpack
 
+from memreader import expiring
 from memreader.admin import Admin
 from memreader.archive import FILENAME, write_dump
-from memreader.checks import OnConflict, check_page, id_list
+from memreader.checks import OnConflict, cap_of, check_page, id_list
 from memreader.distill import ModelSettings
 from memreader.embedding import MiniLMEmbedder, token_embedder
 from memreader.errors import StoreClosedError
+from memreader.feedback import FeedbackReport, give_feedback, unwanted_names
 from memreader.filters import Filter, parse_filter
 from memreader.finding import find, said_around
 from memreader.forksafe import Guard
@@ -28,6 +30,7 @@ from memreader.identity import file_name
 from memreader.ingest import AddReport, Ingest
 from memreader.items import TextualMemoryItem
 from memreader.jobs import add_job, extract_job, refine_job
+from memreader.lifetimes import now
 from memreader.options import ReadOptions
 from memreader.parsing import ParseLimits
 from memreader.patching import Patch
@@ -36,14 +39,17 @@ from memreader.ports import Embedder, Reranker, TokenEmbedder, Tokenizer
 from memreader.reader import MemReader
 from memreader.recall import RecallOptions, check_search, render_context
 from memreader.recall.late import LateIndex
-from memreader.recall.validity import asks_for_archived, valid_at
-from memreader.records import Deleted, DeleteReport, Selection, Version
+from memreader.recall.validity import asks_for_archived, asks_for_pending, valid_at
+from memreader.recent import said_last
+from memreader.records import Cap, Deleted, DeleteReport, Selection, Version, WhenFull
 from memreader.refining import BackgroundRefining, Refining
 from memreader.reindexing import describe_store, facts_of, open_store, reindex_store
+from memreader.review import ReviewQueue
+from memreader.reviewing import Review, checked_review
 from memreader.scoped import ScopedMemory
 from memreader.stores import Store
 from memreader.twins import off_loop
-from memreader.types import Durability, Hit, Progress, Recall, Scope
+from memreader.types import Durability, Hit, Message, Progress, Recall, Scope
 
 
 class Memory:
@@ -65,6 +71,8 @@ class Memory:
         max_input_mb: float = 100,
         reranker: Reranker | None = None,
         late_interaction: bool | None = None,
+        cap: Cap | None = None,
+        review: Review = False,
     ) -> None:
         if not max_input_mb > 0:
             raise ValueError(f"max_input_mb must be above 0, got {max_input_mb}")
@@ -74,6 +82,8 @@ class Memory:
         self._late_interaction = late_interaction
         self._late = LateIndex(store)
         self._max_input_mb = max_input_mb
+        self._cap = cap
+        self._review = checked_review(review)
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._closed = False
         self._closing = Guard()
@@ -83,8 +93,10 @@ class Memory:
     def _use(self, reader: MemReader) -> None:
         self._reader = reader
         self._tokens = token_embedder(reader.embedder, self._late_interaction)
-        self._ingest = Ingest(self._store, reader, tokens=self._tokens)
-        self._refining = Refining(self._store, reader, tokens=self._tokens)
+        self._ingest = Ingest(self._store, reader, tokens=self._tokens, cap=self._cap)
+        self._refining = Refining(
+            self._store, reader, tokens=self._tokens, unwanted=self._unwanted, cap=self._cap, review=self._review
+        )
         self._embedder = self._store.facts.embedder
 
     @classmethod
@@ -103,6 +115,9 @@ class Memory:
         reranker: Reranker | None = None,
         reindex: bool = False,
         late_interaction: bool | None = None,
+        max_items_per_user: int | None = None,
+        when_full: WhenFull = "reject",
+        review: Review = False,
         progress: Progress | None = None,
         **models: Unpack[ModelSettings],
     ) -> Memory:
@@ -129,7 +144,16 @@ class Memory:
             late_interaction: Whether search compares word by word, too: more is found (see README, Measured), a turn
                 takes about four times as long to add and 3.4 kB more. None: if the embedder can, which the embedded one
                 does; True: by the embedded model beside another embedder.
-            progress: Of that, called with (stage, done, total).
+            max_items_per_user: How many items with status "activated" one user may have, as far as this memory writes
+                them (`admin.import_` takes all that an archive holds); None: as many as come.
+            when_full: What becomes of more. "reject": what is added raises `MemoryFullError`. "archive": the least
+                useful ones are archived in the same transaction and named in the report: what has expired, what lives
+                in a session, turns of which a model made memories, what is least sure, what happened longest ago. That
+                goes for what was said, too, which nothing else archives: search finds it no longer, `get` and
+                `get_all` do, and `restore` brings it back.
+            review: What is put under review by every `add` and `refine` that doesn't say otherwise: True for all, or a
+                function of an item (`memreader.reviewing` has some); see `review`.
+            progress: Of `reindex`, called with (stage, done, total).
             models: `llm`, which reads in mode "fine" and makes that the default; `general_llm`, `preference_llm`,
                 `image_llm`, `document_llm`, `prompts`, `instructions`, `model_options`: see `MemReader`.
 
@@ -137,6 +161,7 @@ class Memory:
             EmbedderMismatchError: The folder was made with another embedder, and `reindex` is not set.
             StoreError: One of its children: busy, read-only, full, of another version, corrupt, on a network.
         """
+        cap = cap_of(max_items_per_user, when_full)
         if not os.fspath(folder):
             raise ValueError("the folder's name is empty; name one, or use Memory.in_memory()")
         reader = MemReader(
@@ -157,6 +182,8 @@ class Memory:
                 max_input_mb=max_input_mb,
                 reranker=reranker,
                 late_interaction=late_interaction,
+                cap=cap,
+                review=review,
             )
             undo.pop_all()
         return memory
@@ -193,6 +220,12 @@ class Memory:
         """The verbs for the people, places and things that the items mention: entities, neighbours, merge_entities."""
         self._check_open()
         return Graph(self._store)
+
+    @property
+    def review(self) -> ReviewQueue:
+        """The verbs for what waits for approval: pending, approve, reject, unreject."""
+        self._check_open()
+        return ReviewQueue(self._store, self._reader.options, cap=self._cap)
 
     def close(self) -> None:
         """Close the files, after a purge if one is due; a second call does nothing."""
@@ -253,8 +286,8 @@ class Memory:
     ) -> list[Hit]:
         """Return up to `top_k` memories that speak to `query`, best first; [] when none does.
 
-        Items of status "archived" and "deleted" are left out, unless `as_of` or a filter for `status` or `valid_until`
-        asks for them.
+        Items that have expired are never shown, those of status "archived" and "deleted" only where `as_of` or a filter
+        for `status` or `valid_until` asks for them; those under review never (see `review`).
 
         Args:
             query: Words; an empty one finds nothing.
@@ -289,6 +322,7 @@ class Memory:
             threshold=threshold,
             isolate=recall == "session",
             made_for=self._embedder,
+            now=now(),
             reranker=self._reranker,
             late=self._late,
             tokens=self._tokens,
@@ -364,8 +398,9 @@ class Memory:
     ) -> list[TextualMemoryItem]:
         """Return the user's items in the order of their first add; only those with the given labels.
 
-        Statements that another one repeats or has superseded are left out, unless the filter asks for a `status` or
-        `valid_until`.
+        Items that have expired are left out, and so are statements that another one repeats or has superseded, unless
+        the filter asks for a `status` or `valid_until`; and those under review, unless it asks for `{"status":
+        "pending"}`.
 
         Args:
             user_id: Whose.
@@ -379,8 +414,15 @@ class Memory:
         self._check_open()
         check_page(limit, offset)
         where = parse_filter(filter)
-        selection = Selection(scope.session_id, scope.agent_id, where, behind=asks_for_archived(where))
+        behind, pending = asks_for_archived(where), asks_for_pending(where)
+        selection = Selection(scope.session_id, scope.agent_id, where, behind=behind, pending=pending, live_at=now())
         return self._store.read(scope.user_id, selection, limit=-1 if limit is None else limit, offset=offset)
+
+    def recent_messages(self, *, user_id: str, session_id: str | None = None, limit: int = 20) -> list[Message]:
+        """Return what was said last in a session, at most `limit` messages, oldest first; see `recent.said_last`."""
+        scope = Scope(user_id, session_id)
+        self._check_open()
+        return said_last(self._store, scope, limit=limit)
 
     def update(self, item_id: str, patch: Patch, *, user_id: str) -> TextualMemoryItem:
         """Return the user's item with some fields changed. It keeps its id; what it was stays in its history.
@@ -397,6 +439,40 @@ class Memory:
         """
         self._check_open()
         return self._ingest.update(Scope(user_id).user_id, item_id, patch)
+
+    def feedback(self, item_id: str, *, user_id: str, useful: bool, query: str | None = None) -> FeedbackReport:
+        """Keep whether an item that was found was of use, and return how often it was and was not.
+
+        Later searches rank it higher or lower by a bounded amount, `hit.parts["feedback"]`, that halves in 30 days: it
+        changes places with its neighbours in the ranking, never with what fits clearly better, and the floor stays
+        where it is; see `recall.feedback`, and `RecallOptions` for weight and half-life. It counts for the memory that
+        the item repeats, too, and for what was made of it. Names that only useless memories mention are told to a model
+        that reads for this user as not worth a memory on their own. It goes with the item.
+
+        Args:
+            item_id: Of the item.
+            user_id: Whose.
+            useful: Whether it was.
+            query: What it was found for: then this counts in searches for the like only. None: in all, but for less.
+                Its words are not kept; hashes of them and its vector are.
+
+        Raises:
+            ItemNotFoundError: The user has no item of this id (it may be another user's).
+            TypeError: `useful` is no bool, or `query` no text.
+            ValueError: `query` is blank.
+        """
+        user_id = Scope(user_id).user_id
+        self._check_open()
+        return give_feedback(
+            self._store,
+            self._reader.embedder,
+            user_id,
+            item_id,
+            useful=useful,
+            query=query,
+            at=now(),
+            made_for=self._embedder,
+        )
 
     def delete(self, ids: str | Sequence[str], *, user_id: str) -> list[str]:
         """Delete the user's items and return the ids that were there.
@@ -532,6 +608,8 @@ class Memory:
     def _deleted(self, deleted: Deleted) -> DeleteReport:
         return DeleteReport(deleted.ids, deleted.messages, deleted.documents, self._store.purge())
 
+    purge_expired = expiring.purge_expired
+
     extract = blocking(extract_job, "extract")
     aextract = awaiting(extract_job, "aextract")
     add = blocking(add_job, "add")
@@ -543,10 +621,13 @@ class Memory:
     aget = off_loop(get)
     aget_by_ids = off_loop(get_by_ids)
     aget_all = off_loop(get_all)
+    arecent_messages = off_loop(recent_messages)
     aupdate = off_loop(update)
+    afeedback = off_loop(feedback)
     adelete = off_loop(delete)
     adelete_by_source = off_loop(delete_by_source)
     adelete_all = off_loop(delete_all)
+    apurge_expired = off_loop(purge_expired)
     ahistory = off_loop(history)
     arestore = off_loop(restore)
     adump = off_loop(dump)
@@ -559,6 +640,9 @@ class Memory:
         self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
     ) -> None:
         await asyncio.to_thread(self.close)
+
+    def _unwanted(self, user_id: str) -> list[str]:
+        return unwanted_names(self._store, user_id, now=now(), options=self._options)
 
     def _token_embedder(self) -> TokenEmbedder | None:
         self._check_open()

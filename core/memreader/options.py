@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
 from memreader.identity import digest
+from memreader.lifetimes import SESSION_TTL_HOURS
 
 Unit = Literal["turn", "window"]
 Strategy = Literal["tokens", "length", "session"]
@@ -16,8 +18,8 @@ Reconcile = Literal[True, False, "model"]
 """Whether statements may stand for others or end them: by rules; not at all; by a model, and rules where it fails."""
 Gate = Literal["rewrite", "hallucination"]
 
-_OF_MODELS = frozenset({"keep_turns", "keep_raw", "carry", "prompt", "gates"})
-"""Options that change nothing of what is read without a model."""
+_OF_MODELS = frozenset({"keep_turns", "keep_raw", "carry", "prompt", "gates", "session_ttl_hours"})
+"""Options that change nothing of what is read without a model: what only models are told, and how long items live."""
 
 READING_VERSION = 1
 """Part of every reading key; raised when the same options would read a text into other items."""
@@ -65,6 +67,8 @@ class ReadOptions:
     gates: tuple[Gate, ...] = ()
     """What a model checks its memories for, in this order: "rewrite" makes them stand alone, "hallucination" drops
     those that the lines don't say."""
+    session_ttl_hours: float = SESSION_TTL_HOURS
+    """How long an item of lifetime "session" lives that doesn't say itself, from when it was learned."""
 
     def __post_init__(self) -> None:
         for name in ("window_tokens", "content_length", "chunk_session"):
@@ -72,6 +76,8 @@ class ReadOptions:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.chunk_tokens is not None and self.chunk_tokens < 1:
             raise ValueError(f"chunk_tokens must be at least 1, got {self.chunk_tokens}")
+        if not 0 < self.session_ttl_hours < math.inf:
+            raise ValueError(f"session_ttl_hours must be above 0 and finite, got {self.session_ttl_hours}")
         if isinstance(self.gates, str):
             raise ValueError(f"gates is a tuple of names, got {self.gates!r}: write ({self.gates!r},)")
         for gate in self.gates:
@@ -128,6 +134,9 @@ class ModelOptions:
     max_tokens: int | None = None
     """Tokens of prompts and answers: after the first, no call is made whose prompt would go beyond; those under way are
     counted in."""
+    similar: float = 0.45
+    """How alike two memories are that a model is asked about with `reconcile="model"`: 0 as any two are by chance, 1
+    equal, by the embedded model; other embedders are stretched to it. Lower asks more often."""
 
     def __post_init__(self) -> None:
         for name, least in (("concurrency", 1), ("attempts", 1), ("max_calls", 0), ("max_tokens", 0)):
@@ -136,6 +145,8 @@ class ModelOptions:
                 raise ValueError(f"{name} must be at least {least}, got {value}")
         if not self.timeout_s > 0:
             raise ValueError(f"timeout_s must be above 0, got {self.timeout_s}")
+        if not 0 <= self.similar <= 1:
+            raise ValueError(f"similar must be between 0 and 1, got {self.similar}")
         if not self.wait_s >= 0:
             raise ValueError(f"wait_s must not be negative, got {self.wait_s}")
 

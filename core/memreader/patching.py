@@ -10,7 +10,10 @@ from pydantic import ValidationError
 
 from memreader.errors import InputError
 from memreader.extract.fast import first_sentence
+from memreader.graph.mentions import entities_after
 from memreader.items import MAX_VERSION, TextualMemoryItem, TextualMemoryMetadata
+from memreader.lacking import marks_after
+from memreader.lifetimes import SESSION_TTL_HOURS, chosen_end
 
 Patch: TypeAlias = "str | Mapping[str, Any] | TextualMemoryItem"
 """New words; or `memory` and `metadata` (or fields of the metadata), of which what is given is changed."""
@@ -19,23 +22,31 @@ KEPT = frozenset({"user_id", "created_at", "version", "updated_at", "embedding"}
 """Fields that follow from the item's life, not from a patch; given values of these are passed over."""
 
 
-def patched(item: TextualMemoryItem, patch: Patch) -> TextualMemoryItem:
+def patched(
+    item: TextualMemoryItem, patch: Patch, *, session_ttl_hours: float = SESSION_TTL_HOURS
+) -> TextualMemoryItem:
     """Return `item` with the given fields changed, its version one higher and `updated_at` now; all values are checked.
 
     A field that is given is replaced as a whole, lists and `info` too. An item given as patch changes the fields that
-    were set when it was made. A `key` that was taken from the old words follows the new ones, unless it is given.
+    were set when it was made. A `key` and `entities` that were taken from the old words follow the new ones, unless
+    given. So do `visibility` and `expires_at` another `lifetime`: "session" lives `session_ttl_hours` from now on. What
+    a partial memory is given, it lacks no longer.
 
     Raises:
-        InputError: A field is unknown or its value is not valid, or the patch has another `id` or `user_id`.
+        InputError: A field is unknown or its value is not valid, or the patch has another `id` or `user_id`, or the
+            `lifetime` "session" without a session.
 
     >>> patched(TextualMemoryItem(id="a", memory="likes tea"), {"memory": "likes coffee"}).memory
     'likes coffee'
     """
     memory, fields = _parts(item, patch)
     data = item.metadata.model_dump(exclude={"embedding"})
-    data |= fields
+    data |= _life(item.metadata, fields, session_ttl_hours) | fields
     if isinstance(memory, str) and "key" not in fields:
         data["key"] = _key(item.metadata.key, item.memory, memory)
+    if isinstance(memory, str) and memory != item.memory and "entities" not in fields:
+        data["entities"] = entities_after(item, memory)
+    data |= marks_after(item.metadata, fields)
     data["version"] = min(item.metadata.version + 1, MAX_VERSION)
     data["updated_at"] = datetime.now().astimezone().isoformat(timespec="seconds")
     try:
@@ -46,6 +57,18 @@ def patched(item: TextualMemoryItem, patch: Patch) -> TextualMemoryItem:
         problems = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
     # Outside the except, so that the words of the memory, which pydantic's error quotes, are not chained to this one.
     raise InputError(f"not a valid change of a memory item: {problems}")
+
+
+def _life(known: TextualMemoryMetadata, fields: Mapping[str, Any], hours: float) -> dict[str, Any]:
+    """Return what follows from another lifetime than the item has; {} where it stays the same."""
+    lifetime = fields.get("lifetime", known.lifetime)
+    if lifetime == known.lifetime:
+        return {}
+    if lifetime != "session":
+        return {"visibility": "private", "expires_at": None}
+    if fields.get("session_id", known.session_id) is None:
+        raise InputError("lifetime 'session' needs a session that sees the item: give its session_id, too")
+    return {"visibility": "session", "expires_at": chosen_end(ttl=hours * 3600, expires_at=None)}
 
 
 def _parts(item: TextualMemoryItem, patch: Patch) -> tuple[Any, dict[str, Any]]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memreader.items import TextualMemoryItem
-from memreader.records import Batch, Changes, Entity, Keys, RawItem, Relation, Selection, Version, Written
+from memreader.records import Batch, Changes, Entity, Keys, Link, RawItem, Relation, Selection, Version, Written
 from memreader.types import Framed, Message, TokenVectors
 from memreader.types import Vectors as Vectors
 
@@ -182,10 +182,13 @@ class ItemStore(Protocol):
         does a message under a known source key with another digest. An id that is there is kept, unless the record
         `replaces` it.
 
+        With `spelled`, new items whose words the user rejected are left out and named in `refused`.
+
         A batch with a `base` is written only while that is what it was when it was read.
 
         Raises:
             ItemExistsError: The batch has `refuse_known` and an item of it is there.
+            MemoryFullError: It adds activated items, the user has more than its `cap` by that, and that says "reject".
             DimensionMismatchError: A vector has another length than the store's.
         """
         ...
@@ -216,7 +219,7 @@ class ItemStore(Protocol):
     ) -> list[RawItem]:
         """Return the items that a model has yet to read, first added first.
 
-        These are activated, `is_fast`, and were in no batch's `refined`.
+        These are activated or under review, `is_fast`, and were in no batch's `refined`.
 
         With `ids`, only those among them, in the order asked; -1: no limit.
         """
@@ -227,12 +230,15 @@ class ItemStore(Protocol):
     ) -> list[tuple[str, Message]]:
         """Return the last messages of a session before a position that can be read, at most `limit`, oldest first.
 
-        Each comes with its source key.
+        Each comes with its source key. None of which a turn, or all that was made from it, is under review.
         """
         ...
 
     def changes(self, user_id: str, after: int, *, limit: int) -> Changes:
-        """Return what changed after a change sequence number, at most `limit` items; 0 is from the beginning."""
+        """Return what changed after a change sequence number, at most `limit` items; 0 is from the beginning.
+
+        Items under review (status "pending") are not among the `keys`.
+        """
         ...
 
     def history(self, user_id: str, item_id: str) -> list[Version]:
@@ -341,6 +347,19 @@ class GraphStore(Protocol):
         Args:
             user_id: Whose.
             each: Items of one entity, at most; the newest ones.
+        """
+        ...
+
+    def links(self, user_id: str, items: Sequence[int], *, entities: int, each: int) -> list[Link]:
+        """Return the entities that items mention, or that a relation joins to one of those, and who mentions them.
+
+        First those that the items mention themselves, in the order of the items. Costs no more for a large store.
+
+        Args:
+            user_id: Whose.
+            items: Numbers of items, as `Changes` has them.
+            entities: So many, at most.
+            each: Items of one entity, at most, and one more if there are more; the newest.
         """
         ...
 

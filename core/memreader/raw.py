@@ -11,6 +11,7 @@ from memreader.extract.fast import FAST_TAG
 from memreader.extract.passage import Line, Passage, chat_passages, sentences
 from memreader.identity import digest
 from memreader.items import SourceMessage, TextualMemoryItem
+from memreader.lifetimes import SESSION_TTL_HOURS, earliest
 from memreader.options import ReadOptions
 from memreader.ports import Tokenizer
 from memreader.reading import Labels, make_item
@@ -95,12 +96,18 @@ def raw_passages(
     return passages
 
 
-def refined_item(candidate: Candidate, raws: Mapping[str, TextualMemoryItem]) -> TextualMemoryItem:
+def refined_item(
+    candidate: Candidate, raws: Mapping[str, TextualMemoryItem], *, session_ttl_hours: float = SESSION_TTL_HOURS
+) -> TextualMemoryItem:
     """Return the item of what a model found in raw items: with their labels, tags and info.
+
+    It lives no longer than any of those that it was made from, and only their session sees it if only theirs sees one
+    of them.
 
     Args:
         candidate: Made from at least one of them.
         raws: By id.
+        session_ttl_hours: See `ReadOptions`.
     """
     parents = [raws[item_id].metadata for item_id in candidate.made_from if item_id in raws]
     info: dict[str, Any] = {}
@@ -108,7 +115,16 @@ def refined_item(candidate: Candidate, raws: Mapping[str, TextualMemoryItem]) ->
         info |= parent.info
     tags = [tag for parent in parents for tag in parent.tags if tag != FAST_TAG]
     first = parents[0]
-    item = make_item(candidate, Labels(first.user_id, first.session_id, first.agent_id, info, tuple(tags)), "")
+    labels = Labels(
+        first.user_id,
+        first.session_id,
+        first.agent_id,
+        info,
+        tuple(tags),
+        "session" if any(parent.lifetime == "session" for parent in parents) else "long",
+        earliest([parent.expires_at for parent in parents]),
+    )
+    item = make_item(candidate, labels, "", session_ttl_hours=session_ttl_hours)
     return item if first.source in (None, item.metadata.source) else _of_origin(item, first.source)
 
 

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, Unpack
@@ -240,7 +241,8 @@ class MemReader:
         yield from self.distiller.job(passages, self.distiller.caller(), readings.__setitem__)
         by_id = {item.id: item for item in items}
         groups = groupby((readings[place] for place in range(len(passages))), key=lambda read: read.passage.group)
-        refined = [refined_item(one.candidate, by_id) for _, group in groups for one in merged(list(group))[0]]
+        made = partial(refined_item, raws=by_id, session_ttl_hours=self.options.session_ttl_hours)
+        refined = [made(one.candidate) for _, group in groups for one in merged(list(group))[0]]
         for reading in readings.values():
             if reading.failure is not None:
                 logger.warning("not refined: %s", reading.failure.reason)
@@ -324,7 +326,7 @@ class MemReader:
             usage = yield from self._distil(readings, progress)
             report = ReadReport(usage=usage)
         for reading in readings:
-            items = [*reading.given, *(item for item, _ in make_items(reading, labels, tools.reading_key))]
+            items = [*reading.given, *(item for item, _ in make_items(reading, labels, tools))]
             embedded = embed_texts(self.embedder, [item.memory for item in items], progress=_steps(progress, items))
             report.failures.extend(reading.failures)
             report.dropped.extend(reading.dropped)

@@ -14,8 +14,11 @@ from memreader.errors import DocumentError, EmptyDocumentError, InputError, Miss
 from memreader.extract.fast import chat_candidates, document_candidates
 from memreader.extract.fine import FineOptions
 from memreader.extract.passage import Passage, chat_passages, document_passages
+from memreader.graph.mentions import mentioned_in
 from memreader.identity import content_digest, digest, document_key, item_id, message_keys
 from memreader.items import TextualMemoryItem, TextualMemoryMetadata
+from memreader.lacking import marks
+from memreader.lifetimes import SESSION_TTL_HOURS, Lifetime, session_end
 from memreader.normalize import file_inputs
 from memreader.options import ReadOptions, Unit
 from memreader.parsing import ParseLimits, document_path, load_file, parse_file
@@ -38,6 +41,9 @@ class Labels:
     agent_id: str | None = None
     info: Mapping[str, Any] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
+    lifetime: Lifetime = "long"
+    expires_at: str | None = None
+    """When they expire, see `lifetimes.ending`; None: as their lifetime has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +162,13 @@ def read_input(
     return reading
 
 
-def make_items(reading: InputReading, labels: Labels, reading_key: str) -> list[tuple[TextualMemoryItem, Candidate]]:
+def make_items(reading: InputReading, labels: Labels, tools: Tools) -> list[tuple[TextualMemoryItem, Candidate]]:
     """Return an item and the candidate it comes from, for every candidate, in order; ids as in DESIGN 7."""
     labels = replace(labels, tags=(*reading.tags, *labels.tags))
     seen: Counter[str] = Counter()
-    return [
-        (make_item(candidate, labels, reading_key, info=reading.metadata, seen=seen), candidate)
-        for candidate in reading.candidates
-    ]
+    how: dict[str, Any] = {"info": reading.metadata, "seen": seen}
+    how["session_ttl_hours"] = tools.options.session_ttl_hours
+    return [(make_item(candidate, labels, tools.reading_key, **how), candidate) for candidate in reading.candidates]
 
 
 def make_item(
@@ -173,6 +178,7 @@ def make_item(
     *,
     info: Mapping[str, Any] | None = None,
     seen: Counter[str] | None = None,
+    session_ttl_hours: float = SESSION_TTL_HOURS,
 ) -> TextualMemoryItem:
     """Return the item of a candidate.
 
@@ -184,6 +190,7 @@ def make_item(
         reading_key: How it was read, if without a model.
         info: Into `metadata.info`, below the candidate's own.
         seen: Counts how often an id was made already; updated.
+        session_ttl_hours: See `ReadOptions`; for what a model takes for short-lived, too.
     """
     sources = [
         source if source.session_id else source.model_copy(update={"session_id": labels.session_id})
@@ -195,7 +202,11 @@ def make_item(
     if seen is not None:
         seen[identity] += 1
         identity = identity if seen[identity] == 1 else item_id(*base, occurrence=seen[identity] - 1)
-    short = candidate.lifetime == "short" and labels.session_id is not None
+    in_session = labels.lifetime == "session" or (candidate.lifetime == "short" and labels.session_id is not None)
+    own = {**(info or {}), **candidate.info, **labels.info}
+    entities = candidate.entities
+    if not entities and candidate.lifetime != "short":
+        entities = mentioned_in(candidate.text, candidate.sources)
     metadata = TextualMemoryMetadata.model_validate(
         {
             "user_id": labels.user_id,
@@ -207,15 +218,19 @@ def make_item(
             "tags": list(dict.fromkeys((*candidate.tags, *labels.tags))),
             "background": candidate.background,
             "source": "file" if sources and sources[0].type == "doc" else "conversation",
-            "visibility": "session" if short else "private",
-            "entities": list(candidate.entities),
+            "visibility": "session" if in_session else "private",
+            "lifetime": "session" if in_session else "long",
+            "expires_at": labels.expires_at,
+            "entities": list(entities),
             "sources": sources,
             "memory_time": candidate.memory_time,
             "is_fast": candidate.is_fast,
             "evolve_from": list(candidate.made_from),
-            "info": {**(info or {}), **candidate.info, **labels.info, **({"lifetime": "short"} if short else {})},
+            **(marks(own, candidate.missing) if candidate.missing else {"info": own}),
         }
     )
+    if in_session and metadata.expires_at is None:
+        metadata.expires_at = session_end(metadata.created_at, session_ttl_hours)
     return TextualMemoryItem(id=identity, memory=candidate.text, metadata=metadata)
 
 

@@ -23,6 +23,10 @@ REPEATED: Final = "repeated"
 Event = Literal["add", "update", "delete", "replace", "restore"]
 Action = Literal["skip", "merge", "supersede", "add"]
 Side = Literal["new", "old"]
+WhenFull = Literal["reject", "archive"]
+"""What becomes of items that are too many: they are refused, or the least useful ones are archived."""
+REJECTED_BEFORE: Final = "rejected before"
+"""Why words are left out that a user rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,14 @@ class ItemRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Cap:
+    """How many activated items a user may have."""
+
+    limit: int
+    when_full: WhenFull
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
     """Which of a user's items are meant; every condition given must hold."""
 
@@ -117,6 +129,12 @@ class Selection:
     """Also statements that stand behind another: repeated or superseded."""
     repeats: bool = True
     """Also those that only repeat another, which has all their sources."""
+    live_at: float | None = None
+    """Without items that have expired by this time, in Unix seconds."""
+    expired_by: float | None = None
+    """Only items that have expired by this time, in Unix seconds."""
+    pending: bool = True
+    """Also those under review."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +186,16 @@ class Batch:
     """Those of `base` that are read completely with this batch: they are raw no longer."""
     archives: bool = False
     """Whether those of `refined` that something was made from are archived."""
+    spelled: Callable[[str], str] | None = None
+    """What two wordings of the same have in common: new items whose words were rejected are refused then. None: all are
+    taken, as by an import."""
     decided: tuple[Judged, ...] = ()
     """Decisions about statements that are there, carried out if both still are what they were."""
     settle: Callable[[TextualMemoryItem, TextualMemoryItem], Decision] | None = None
     """Decides about a new statement and one of the user's that shares a key with it, inside the transaction; None:
     every statement is kept for itself."""
+    cap: Cap | None = None
+    """Refuse the batch, or archive items, where the user would have more activated items by it than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +220,15 @@ class Deleted:
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """An item of a batch that was not written, on purpose."""
+
+    item_id: str
+    memory: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """What a write did, ids in the order of the batch."""
 
@@ -209,6 +241,10 @@ class Written:
     conflicts: list[str] = field(default_factory=list)
     """Items that were not replaced: they have another version than `base_version`, or are gone."""
     deleted: Deleted = field(default_factory=Deleted)
+    archived: list[str] = field(default_factory=list)
+    """Items that were archived because of the batch's `cap`; some of `added` may be among them."""
+    refused: list[Refused] = field(default_factory=list)
+    """Items that were left out: rejected before, or a version under review of one that stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +287,8 @@ class Changes:
     """n of them."""
     traits: tuple[bytes, ...] = ()
     """n of them, packed (`traits.Traits`); empty ones stand for no traits."""
+    expires: tuple[int | None, ...] = ()
+    """n of them: when each expires, in Unix seconds, None for never; empty where none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +314,20 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """An entity that leads from some items to others."""
+
+    keys: tuple[str, ...]
+    """Of all its names."""
+    seeds: frozenset[int]
+    """Numbers of the items that it was reached from."""
+    items: tuple[int, ...]
+    """Numbers of the items that mention it, at most as many as were asked for and one more; those then are not all."""
+    by: frozenset[int] = frozenset()
+    """Numbers of the items that relate it to what `seeds` mention; empty where these mention it themselves."""
+
+
+@dataclass(frozen=True, slots=True)
 class PurgeReport:
     """Whether nothing of what was deleted is left in the files."""
 
@@ -295,10 +347,15 @@ class Stats:
     documents: int
     entities: int
     """Names, those that are one with another counted for themselves."""
+    useful: int = 0
+    """How often memories were called useful, or useless; of each memory the last times."""
+    useless: int = 0
     seen_once: float = 0.0
     """Share of the entities that only one item mentions, in [0, 1]; 0.0 for none. More figures: `Graph.quality`."""
     encoded: int = 0
     """Items with token vectors, for late interaction; see `Admin.encode`."""
+    partial: int = 0
+    """Items that a model made without their key, entities or time; see `Memory.refine`."""
     by_type: dict[str, int] = field(default_factory=dict)
     """Items by `memory_type`."""
     by_status: dict[str, int] = field(default_factory=dict)

@@ -10,17 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 from memreader.archive import FILENAME
 from memreader.checks import OnConflict
+from memreader.expiring import ExpiredReport
+from memreader.feedback import FeedbackReport
+from memreader.graphs import ScopedGraph
 from memreader.ingest import AddReport
 from memreader.items import TextualMemoryItem
 from memreader.jobs import add_job, extract_job, refine_job
+from memreader.lifetimes import Lifetime, Ttl
 from memreader.options import Gate, Reconcile
 from memreader.patching import Patch
 from memreader.plan import Job, awaiting, blocking
 from memreader.reader import DataType, Mode
 from memreader.records import DeleteReport, Version
 from memreader.refining import RefineReport
+from memreader.review import ScopedReview
+from memreader.reviewing import Review
 from memreader.twins import off_loop
-from memreader.types import Hit, Progress, Recall, Scope
+from memreader.types import Hit, Message, Progress, Recall, Scope
 
 if TYPE_CHECKING:
     from memreader.memory import Memory
@@ -30,13 +36,18 @@ class ScopedMemory:
     """One user's memories (and, where set, one session's and agent's labels); made by `Memory.scoped`.
 
     `add`, `search`, `context` and `delete_all` use the labels as `Memory`'s do; `get_all` uses the agent's, and shows
-    all sessions. What takes ids (`get`, `update`, `delete`, `history`, `restore`), `dump` and `load` are about
-    all of the user's.
+    all sessions. What takes ids (`get`, `update`, `feedback`, `delete`, `history`, `restore`), `dump` and `load`
+    are about all of the user's.
     """
 
     def __init__(self, memory: Memory, scope: Scope) -> None:
         self._memory = memory
         self.scope = scope
+
+    @property
+    def graph(self) -> ScopedGraph:
+        """The verbs for whom and what the user's memories mention, without the user in each call; see `Graph`."""
+        return ScopedGraph(self._memory.graph, self.scope.user_id)
 
     def _extract_job(self, messages: Any) -> Job[list[TextualMemoryItem]]:
         """Return the items that reading `messages` gives, embedded, without storing them."""
@@ -56,7 +67,11 @@ class ScopedMemory:
         at: datetime | str | None = None,
         files_root: str | os.PathLike[str] | None = None,
         as_text: bool = False,
+        lifetime: Lifetime = "long",
+        ttl: Ttl | None = None,
+        expires_at: date | str | None = None,
         reconcile: Reconcile = True,
+        review: Review | None = None,
         progress: Progress | None = None,
     ) -> Job[AddReport]:
         """Return what adding `data` did; see `Memory.add`."""
@@ -74,7 +89,11 @@ class ScopedMemory:
             at=at,
             files_root=files_root,
             as_text=as_text,
+            lifetime=lifetime,
+            ttl=ttl,
+            expires_at=expires_at,
             reconcile=reconcile,
+            review=review,
             progress=progress,
         )
 
@@ -85,8 +104,10 @@ class ScopedMemory:
         limit: int | None = None,
         gates: Sequence[Gate] = (),
         reconcile: Reconcile = True,
+        partial: bool = False,
         max_calls: int | None = None,
         max_tokens: int | None = None,
+        review: Review | None = None,
         progress: Progress | None = None,
     ) -> Job[RefineReport]:
         """Return what a model made of what is still raw and has these labels; see `Memory.refine`."""
@@ -100,10 +121,17 @@ class ScopedMemory:
             limit=limit,
             gates=gates,
             reconcile=reconcile,
+            partial=partial,
             max_calls=max_calls,
             max_tokens=max_tokens,
+            review=review,
             progress=progress,
         )
+
+    @property
+    def review(self) -> ScopedReview:
+        """The verbs for what of the user's waits for approval, in any session."""
+        return ScopedReview(self._memory.review, self.scope.user_id)
 
     def search(
         self,
@@ -172,9 +200,18 @@ class ScopedMemory:
             user_id=scope.user_id, agent_id=scope.agent_id, filter=filter, limit=limit, offset=offset
         )
 
+    def recent_messages(self, limit: int = 20) -> list[Message]:
+        """Return what was said last in the session, oldest first; see `Memory.recent_messages`."""
+        scope = self.scope
+        return self._memory.recent_messages(user_id=scope.user_id, session_id=scope.session_id, limit=limit)
+
     def update(self, memory_id: str, new: Patch) -> TextualMemoryItem:
         """Return the user's item with some fields changed; see `Memory.update`."""
         return self._memory.update(memory_id, new, user_id=self.scope.user_id)
+
+    def feedback(self, memory_id: str, *, useful: bool, query: str | None = None) -> FeedbackReport:
+        """Keep whether one of the user's items was of use; see `Memory.feedback`."""
+        return self._memory.feedback(memory_id, user_id=self.scope.user_id, useful=useful, query=query)
 
     def delete(self, ids: str | Sequence[str]) -> list[str]:
         """Delete the user's items and return the ids that were there."""
@@ -193,6 +230,10 @@ class ScopedMemory:
         """Delete everything that has these labels: all of the user's where no session or agent is set."""
         scope = self.scope
         return self._memory.delete_all(user_id=scope.user_id, session_id=scope.session_id, agent_id=scope.agent_id)
+
+    def purge_expired(self, *, progress: Progress | None = None) -> ExpiredReport:
+        """Delete what of the user's items has expired, of all sessions; see `Memory.purge_expired`."""
+        return self._memory.purge_expired(self.scope.user_id, progress=progress)
 
     def history(self, memory_id: str) -> list[Version]:
         """Return the versions of the user's item, oldest first; see `Memory.history`."""
@@ -240,10 +281,13 @@ class ScopedMemory:
     aget = off_loop(get)
     aget_by_ids = off_loop(get_by_ids)
     aget_all = off_loop(get_all)
+    arecent_messages = off_loop(recent_messages)
     aupdate = off_loop(update)
+    afeedback = off_loop(feedback)
     adelete = off_loop(delete)
     adelete_by_source = off_loop(delete_by_source)
     adelete_all = off_loop(delete_all)
+    apurge_expired = off_loop(purge_expired)
     ahistory = off_loop(history)
     arestore = off_loop(restore)
     adump = off_loop(dump)

@@ -29,7 +29,7 @@ class ExportReport:
     path: Path
     users: tuple[str, ...]
     counts: dict[str, int] = field(default_factory=dict)
-    """Rows by kind: messages, documents, items, vectors, ledger, history."""
+    """Rows by kind: messages, documents, items, vectors, ledger, history, aliases, rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,8 @@ def export_archive(
     with store.exporting(user_id) as rows:
         facts = rows.facts
         plain = {name: rows.plain(name, columns[name]) for name in ("messages", "documents", "ledger", "history")}
-        total = sum(map(rows.count, ("messages", "documents", "items", "items", "ledger", "history")))
+        tables = ("messages", "documents", "items", "items", "ledger", "history", "rejected")
+        total = sum(map(rows.count, tables)) + rows.count_aliases()
         manifest = write_archive(
             path,
             ArchiveFacts(
@@ -64,7 +65,14 @@ def export_archive(
                 dimension=facts.dimension,
                 lexicon=facts.lexicon,
             ),
-            ArchiveRows(items=rows.items(), vectors=rows.vectors(), total=total, **plain),
+            ArchiveRows(
+                items=rows.items(),
+                vectors=rows.vectors(),
+                aliases=rows.aliases(),
+                rejected=rows.rejected(),
+                total=total,
+                **plain,
+            ),
             progress=progress,
         )
     return ExportReport(path, manifest.users, manifest.counts)
@@ -112,6 +120,8 @@ def import_archive(
             for start, rows in _parts(archive):
                 vectors = archive.vectors(start, len(rows)) if fresh is None else fresh[start : start + len(rows)]
                 for row, vector in zip(rows, vectors, strict=True):
+                    if fresh is not None:  # Those of questions are of the other embedder, and there are no words.
+                        row["feedback"] = [[*said[:3], None] for said in row.get("feedback", ())]
                     taker.item(row, item_record(row["item"], vector))
                 step(2 * len(rows))
             for row in archive.ledger():
@@ -120,6 +130,12 @@ def import_archive(
             taker.begin_history()
             for row in archive.history():
                 taker.version(row)
+                step()
+            for row in archive.aliases():
+                taker.alias(row)
+                step()
+            for row in archive.rejected():
+                taker.rejected(row)
                 step()
             taker.settle()
             if progress is not None:

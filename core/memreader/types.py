@@ -310,6 +310,8 @@ class Candidate:
     """Short: of use in its session only."""
     made_from: tuple[str, ...] = ()
     """Ids of the raw items that it was refined from."""
+    missing: tuple[str, ...] = ()
+    """What a model left out of it and nothing else tells: "key", "entities", "time"; see `lacking`."""
 
 
 @dataclass(frozen=True, slots=True)

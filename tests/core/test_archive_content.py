@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from archive_files import (
     FACTS,
     KINDS,
+    alias_row,
     entries_of,
     message_row,
+    of_version,
     read_all,
     refusal,
     small_rows,
@@ -27,6 +29,7 @@ from archive_files import (
     zipped,
 )
 from memreader.archive import open_archive, write_archive
+from memreader.archive.columns import VERSION
 from memreader.errors import ArchiveError
 
 MB = 10**6
@@ -39,7 +42,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "a.zip"
 
 
-@pytest.mark.parametrize("version", [3, 999, 10**30])
+@pytest.mark.parametrize("version", [VERSION + 1, 999, 10**30])
 def test_a_newer_version_is_refused_whatever_it_holds(version: int, path: Path) -> None:
     zipped(path, {**entries_of(path), "more.bin": b"?"}, honest=False)
     error = refusal(with_manifest(path, version=version))
@@ -222,6 +225,18 @@ BAD_ROWS: list[tuple[str, dict[str, Any], str, str]] = [
     ("items", {"standing": '{"sources": [], "entities": [], "tags": []}'}, "standing", "is not {"),
     ("items", {"standing": '{"sources": [{"index": -1}], "entities": []}'}, "standing.sources[0].index", "greater"),
     ("items", {"standing": '{"sources": [], "entities": [1]}'}, "standing.entities[0]", "valid string"),
+    ("items", {"feedback": None}, "feedback", "is null, not a list"),
+    ("items", {"feedback": [[1, 0, None]]}, "feedback", "not [useful, at, terms, vector]"),
+    ("items", {"feedback": [[2, 0, None, None]]}, "feedback", "neither 0 nor 1"),
+    ("items", {"feedback": [[1, -1, None, None]]}, "feedback", "between 0 and"),
+    ("items", {"feedback": [[1, 0, [2**63], None]]}, "feedback", "64 bit"),
+    ("items", {"feedback": [[1, 0, [True], None]]}, "feedback", "64 bit"),
+    ("items", {"feedback": [[1, 0, "tea", None]]}, "feedback", "is str, not a list"),
+    ("items", {"feedback": [[1, 0, None, "003c"]]}, "feedback", "not one in hex"),
+    ("items", {"feedback": [[1, 0, [], "003"]]}, "feedback", "not one in hex"),
+    ("items", {"feedback": [[1, 0, [], "007c"]]}, "feedback", "not one in hex"),
+    ("items", {"feedback": [[1, 0, [], "00fe"]]}, "feedback", "not one in hex"),
+    ("items", {"feedback": [[1, 0, [], ["003c"]]]}, "feedback", "not one in hex"),
     ("ledger", {"reading_key": 1}, "reading_key", "is int"),
     ("ledger", {}, "", "the same user_id and source_key and reading_key"),
     ("history", {"event": "gone"}, "event", "is none of add, delete, replace, restore, update"),
@@ -280,20 +295,46 @@ def test_a_column_that_is_missing_is_named(path: Path) -> None:
             assert caught.value.where == f"{kind}.jsonl, line 1, {column}"
 
 
-def test_an_archive_of_version_1_has_no_word_of_who_stands_behind_whom(path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "later"), [(1, ("settled", "standing", "feedback")), (2, ("feedback",))], ids=["1", "2"]
+)
+def test_an_older_archive_has_none_of_the_columns_that_came_later(
+    version: int, later: tuple[str, ...], path: Path
+) -> None:
     rows = [json.loads(line) for line in entries_of(path)["items.jsonl"].splitlines()]
-    older = [{name: row[name] for name in row if name not in ("settled", "standing")} for row in rows]
+    older = [{name: row[name] for name in row if name not in later} for row in rows]
     with_lines(path, "items", *(json.dumps(row).encode() for row in older))
-    with open_archive(with_manifest(path, version=1)) as reader:
+    whole = path.read_bytes()
+    with open_archive(of_version(path, version)) as reader:
         assert [{name: row[name] for name in older[0]} for row in reader.items()] == older
-    with open_archive(with_manifest(path, version=2)) as reader, pytest.raises(ArchiveError, match="is missing"):
+    path.write_bytes(whole)
+    with open_archive(of_version(path, version + 1)) as reader, pytest.raises(ArchiveError, match="is missing"):
         list(reader.items())
+    path.write_bytes(whole)
     with_lines(path, "items", *(json.dumps(row).encode() for row in rows))
     with (
-        open_archive(with_manifest(path, version=1)) as reader,
-        pytest.raises(ArchiveError, match="has the column 'settled'"),
+        open_archive(of_version(path, version)) as reader,
+        pytest.raises(ArchiveError, match=f"has the column '{later[0]}'"),
     ):
         list(reader.items())
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_archive_before_version_3_has_no_decisions_about_names(path: Path, version: int) -> None:
+    with open_archive(of_version(path, version)) as reader:
+        assert list(reader.aliases()) == []
+        assert "aliases" not in reader.counts
+    assert "is missing" in refusal(with_manifest(path, version=3)).problem
+    write_archive(path, FACTS, small_rows())
+    assert "no part of an archive" in refusal(with_manifest(path, version=version)).problem
+
+
+@pytest.mark.parametrize("origin", ["stated", "", None, 1, ["user"]])
+def test_a_decision_about_names_is_user_or_apart(path: Path, origin: Any) -> None:
+    with_lines(path, "aliases", json.dumps(alias_row(origin=origin)).encode())
+    with open_archive(path) as reader, pytest.raises(ArchiveError, match="neither user nor apart") as caught:
+        list(reader.aliases())
+    assert caught.value.where == "aliases.jsonl, line 1, origin"
 
 
 def test_an_error_holds_no_words_of_the_memory(path: Path) -> None:

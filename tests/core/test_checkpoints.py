@@ -240,7 +240,7 @@ def test_one_that_the_database_does_not_know_of_is_none(kept: Checkpoints, items
     assert [index is not None for index in loaded] == [False, False, True, True]
 
 
-@pytest.mark.parametrize("version", [0, 1, 2**32 - 1])
+@pytest.mark.parametrize("version", [0, 1, 2, 2**32 - 1])
 def test_one_of_another_format_is_none(kept: Checkpoints, items: FakeItems, file: Path, version: int) -> None:
     whole = file.read_bytes()
     file.write_bytes(whole[:8] + struct.pack("<I", version) + whole[12:])
@@ -250,7 +250,7 @@ def test_one_of_another_format_is_none(kept: Checkpoints, items: FakeItems, file
 def forged(values: object, body: bytes = b"") -> bytes:
     """A file whose header and digest are right as far as they go."""
     text = values if isinstance(values, bytes) else json.dumps(values).encode()
-    whole = struct.pack("<8sIII", b"MRINDEX\n", 2, len(text), zlib.crc32(text)) + text + body
+    whole = struct.pack("<8sIII", b"MRINDEX\n", 3, len(text), zlib.crc32(text)) + text + body
     return whole + blake2b(whole, digest_size=32).digest()
 
 

@@ -18,19 +18,22 @@ from memreader.errors import StoreBusyError
 from memreader.testing import HashEmbedder
 
 COMMANDS = """
-    demo add refine search context list show history graph update restore delete export import dump load reindex encode
-    stats purge users
+    demo add refine search context list recent show history graph review update restore feedback delete export
+    import dump load reindex encode stats purge users
 """.split()
 READING = {
     "refine": ["--model", "m", "--base-url", "http://127.0.0.1:9/v1"],
     "search": ["tea"],
     "context": ["tea"],
     "list": [],
+    "recent": [],
     "show": ["x"],
     "history": ["x"],
     "graph": [],
+    "review": [],
     "update": ["x", "words"],
     "restore": ["x", "1"],
+    "feedback": ["x", "--useful"],
     "delete": ["x", "--yes"],
     "export": ["out.zip"],
     "dump": ["out"],

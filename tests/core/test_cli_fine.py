@@ -378,6 +378,39 @@ class TestWhichModel:
             Asked("m", price_out=8)
 
 
+def test_what_became_of_statements_that_are_known_is_told(
+    cli: CommandLine, server: OpenAIServer, at: list[str]
+) -> None:
+    def stated(request: Request) -> Answer:
+        new = shown(request.body["messages"]).new
+        return Answer(reply(*(memory(line.words, [line.number], entities=["Ana"]) for line in new)))
+
+    server.reply = stated
+    said = (
+        ("Ana works at Acme.", "2022-01-01"),
+        ("ana works at ACME!", "2022-02-01"),
+        ("Ana works at Globex.", "2024-01-01"),
+    )
+    for number, (words, day) in enumerate(said):
+        path = Path(f"s{number}.json")
+        path.write_text(json.dumps({"messages": chat_of(words, time=day), "session_id": "s"}), encoding="utf-8")
+    cli.fine("add", "s0.json", "--mode", "fine", *at)
+    first = made(cli)[0]["id"]
+    ran = cli.fine("add", "s1.json", "s2.json", "--mode", "fine", "--json", *at).json
+    told = [(one["action"], one["other"], one["keeps"], one["by"]) for one in ran["decisions"]]
+    assert told == [("merge", first, "old", "rules"), ("supersede", first, "new", "rules")]
+    assert ran["refining"]["decisions"] == ran["decisions"]
+    assert all(one["reason"] for one in ran["decisions"])
+    assert {one["item_id"] for one in ran["decisions"]} <= {*ran["refining"]["added"], *ran["refining"]["existing"]} | {
+        one["id"] for one in made(cli, "--archived")
+    }
+    assert cli.fine("add", "s2.json", "--mode", "fine", "--json", *at).json["decisions"] == []
+    Path("s3.json").write_text(
+        json.dumps({"messages": chat_of("ANA WORKS AT GLOBEX", time="2024-02-01"), "session_id": "s"}), encoding="utf-8"
+    )
+    assert "1 merged" in cli.fine("add", "s3.json", "--mode", "fine", *at).out
+
+
 class TestRefining:
     """What is raw is read, and nothing else."""
 

@@ -17,6 +17,7 @@ from filter_meaning import holds
 from memreader.errors import FilterError
 from memreader.filters import CHOICES, FIELDS, MAX_DEPTH, MAX_PARTS, SOURCE_FIELDS, parse_filter
 from memreader.items import TextualMemoryItem
+from memreader.stores.alias_filters import with_aliases
 from memreader.stores.filter_sql import condition_sql, register
 from memreader.stores.rows import as_json, kept_metadata
 
@@ -215,7 +216,7 @@ EXAMPLES: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
     ({"info": {"info.a": "x"}}, {"info.info.a": "x"}, True),
     ({}, {"confidence": {"$gte": 0.99}}, True),
     ({}, {"confidence": {"$gt": 0.99}}, False),
-    ({}, {"is_fast": False, "version": 1, "background": "", "status": "activated"}, True),
+    ({}, {"is_fast": False, "partial": False, "version": 1, "background": "", "status": "activated"}, True),
     ({}, {"memory_type": "LongTermMemory", "visibility": {"$contains": "priv"}}, True),
     ({}, {"type": None, "source": None, "session_id": None, "key": None}, True),
     ({"sources": TWO}, {PATH: "b.pdf"}, True),
@@ -346,14 +347,21 @@ def widest(depth: int, leaf: dict[str, Any]) -> dict[str, Any]:
         widest(7, {"sources.chat_time": {"$in": [None, *MOMENTS]}}),
         widest(4, {"sources.chat_time": {"$nin": [None, *MOMENTS]}}),
         widest(7, {"sources.type": {"$in": ["chat", "doc", None]}}),
+        {"$or": [{"entities": {"$in": ["a", "b", None]}}] * MAX_PARTS},
+        {"$and": [{"entities": {"$nin": ["a", "b", None]}}] * MAX_PARTS},
+        widest(7, {"entities": {"$in": ["a", "b", None]}}),
+        widest(4, {"entities": {"$nin": ["a", "b", None]}}),
     ],
     ids=lambda _: "",
 )  # fmt: skip
 def test_the_largest_filters_are_not_too_large_for_sqlite(where: dict[str, Any]) -> None:
     db = database(item(info={"k": [1, "b"]}))
+    pair = "INSERT INTO aliases (user_id, key, entity, origin) VALUES ('ana', 'a', 'other', 'user')"
+    db.execute(pair)
     for _ in range(MAX_DEPTH):
         parsed = parse_filter(where)
         assert parsed is not None
+        parsed = with_aliases(db, "ana", parsed)
         sql, values = condition_sql(parsed)
         # Within other queries too.
         inner = f"SELECT id FROM items WHERE id IN (SELECT id FROM items WHERE (items.user_id = ?) AND ({sql}))"

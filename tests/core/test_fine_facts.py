@@ -70,7 +70,7 @@ def test_the_user_and_the_son_are_two_people() -> None:
     with store:
         store.add([{"role": "user", "content": "My name is Ana, my son is Ben."}], user_id="ana")
         assert texts(fine(store)) == ["The user's name is Ana.", "Ben is Ana's son."]
-        assert {entity.name: entity.items for entity in store.graph.entities(user_id="ana")} == {"Ana": 2, "Ben": 1}
+        assert {entity.name: entity.items for entity in store.graph.entities(user_id="ana")} == {"Ana": 3, "Ben": 2}
         (relation,) = store.graph.relations("Ben", user_id="ana")
         assert (relation.head, relation.relation, relation.tail) == ("Ben", "is son of", "Ana")
 

@@ -23,8 +23,10 @@ SMALL = ReadOptions(window_tokens=80, window_overlap=30)
 def shown(item: TextualMemoryItem) -> dict[str, Any]:
     """What does not depend on the moment of reading."""
     kept = item.to_dict(with_embedding=False)
-    for name in ("created_at", "updated_at", "user_id", "session_id", "confidence", "status", "type"):
+    for name in ("created_at", "updated_at", "user_id", "session_id", "confidence", "status", "type", "expires_at"):
         del kept["metadata"][name]
+    if kept["metadata"]["lifetime"] == "long":
+        del kept["metadata"]["lifetime"]
     kept["metadata"] = {key: value for key, value in kept["metadata"].items() if value not in (None, [], {}, "", False)}
     kept["metadata"]["sources"] = [
         f"{said.index} {said.name or ''}/{said.role} {said.chat_time} {said.start}:{said.end} {said.content}"

@@ -38,7 +38,7 @@ READINGS = {
 def shown(item: TextualMemoryItem) -> dict[str, Any]:
     """What does not depend on the moment of reading."""
     kept = item.to_dict(with_embedding=False)
-    for name in ("created_at", "updated_at"):
+    for name in ("created_at", "updated_at", "lifetime"):
         del kept["metadata"][name]
     kept["metadata"] = {key: value for key, value in kept["metadata"].items() if value not in (None, [], {}, "")}
     kept["metadata"]["sources"] = [

@@ -10,6 +10,7 @@ import pytest
 from memreader import Memory
 from memreader.embedding import MiniLMEmbedder
 from memreader.errors import ModelRequiredError
+from memreader.options import ModelOptions
 from memreader.testing import FunctionChatModel
 
 
@@ -81,3 +82,16 @@ def test_only_who_asks_for_it_has_a_model_decide(minilm: MiniLMEmbedder) -> None
             memory.add([{"memory": "x y"}], user_id="ana", reconcile="model")
         with pytest.raises(ValueError, match="'model'"):
             memory.add([{"memory": "x y"}], user_id="ana", reconcile="always")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("similar", "asked"), [(0.0, 1), (0.45, 1), (0.95, 0)])
+def test_the_user_says_how_much_alike_two_are_that_a_model_is_asked_about(
+    minilm: MiniLMEmbedder, similar: float, asked: int
+) -> None:
+    with Memory.in_memory(embedder=minilm, llm=judging("merge"), model_options=ModelOptions(similar=similar)) as memory:
+        assert len(told(memory, *LIKES)) == asked
+
+
+def test_a_share_of_alikeness_is_between_nothing_and_all() -> None:
+    with pytest.raises(ValueError, match="similar must be between 0 and 1"):
+        ModelOptions(similar=1.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -14,6 +15,7 @@ from memreader import Memory, TextualMemoryItem
 from memreader.reconciling import statement_keys
 from memreader.stores import Store, describing
 from memreader.testing import HashEmbedder
+from other_process import end, heard, say, start
 
 EMBEDDER = HashEmbedder()
 FACTS = (("a", "Ana works at Acme.", "Ana’s"), ("b", "Ana lives in Oslo.", "Ana"), ("c", "Bo has a boat.", "Bo"))
@@ -30,14 +32,20 @@ def item(item_id: str, text: str, name: str) -> TextualMemoryItem:
 
 @pytest.fixture
 def aged(tmp_path: Path) -> Path:
+    return made_old(tmp_path / "mem")
+
+
+def made_old(folder: Path, *more: TextualMemoryItem) -> Path:
     """Return a store as schema 4 left it: no keys, and a name in every spelling for itself."""
-    folder = tmp_path / "mem"
     with Memory.open(folder, embedder=EMBEDDER) as memory:
-        memory.add([item(*fact) for fact in FACTS], user_id="ana")
+        memory.add([*(item(*fact) for fact in FACTS), *more], user_id="ana", reconcile=not more)
         memory.add([item(*FACTS[0])], user_id="ben")
     with closing(sqlite3.connect(folder / "memory.db")) as db, db:
-        for table in ("statement_keys", "settled", "standing", "aliases"):
+        for table in ("statement_keys", "settled", "standing", "aliases", "feedback", "withheld", "rejected"):
             db.execute(f"DROP TABLE {table}")
+        for index in ("items_expiring", "items_activated", "items_pending"):
+            db.execute(f"DROP INDEX {index}")
+        db.execute("ALTER TABLE items DROP COLUMN expires")
         db.execute("UPDATE entities SET key = 'ana’s' WHERE name = 'Ana’s'")
         db.execute("INSERT INTO entities (user_id, key, name) VALUES ('ana', 'ana', 'Ana')")
         db.execute(
@@ -137,3 +145,45 @@ def test_two_that_do_it_at_once_leave_what_one_would(aged: Path) -> None:
     assert query(aged, "SELECT count(DISTINCT item) FROM statement_keys") == [(4,)]
     assert query(aged, "SELECT count(*) FROM entities") == [(3,)]
     assert query(aged, "SELECT * FROM meta WHERE key = 'unkeyed'") == []
+
+
+OPENER = """
+import os
+import sys
+from memreader import Memory
+from memreader.testing import HashEmbedder
+
+print("ready", flush=True)
+sys.stdin.readline()
+with Memory.open(sys.argv[1], embedder=HashEmbedder()) as memory:
+    said = {"id": f"said {os.getpid()}", "memory": "ANA works at acme!", "metadata": {"entities": ["Ana"]}}
+    report = memory.add([said], user_id="ana", at="2024-05-01")
+    print(len(report.added), len(memory.get_all(user_id="ana")), len(memory.graph.entities(user_id="ana")), flush=True)
+"""
+
+
+def test_processes_that_open_an_old_store_at_once_leave_what_one_would(tmp_path: Path) -> None:
+    more = [item(f"n{number}", f"Ana visited town number {number}.", "Ana") for number in range(2100)]
+    aged = made_old(tmp_path / "mem", *more)
+    shutil.copytree(aged, tmp_path / "alone")
+    Memory.open(tmp_path / "alone", embedder=EMBEDDER).close()
+    processes = [start(OPENER, aged) for _ in range(3)]
+    try:
+        assert [heard(process) for process in processes] == ["ready"] * 3
+        for process in processes:
+            say(process)
+        # Each finds its statement said before, whoever gave that its key.
+        assert [heard(process) for process in processes] == [f"0 {len(FACTS) + len(more)} 2"] * 3
+        assert [process.wait(timeout=60) for process in processes] == [0] * 3
+    finally:
+        for process in processes:
+            end(process)
+    own = query(aged, "SELECT id FROM items WHERE item_id LIKE 'said %'")
+    assert [row for row in keys(aged) if (row[2],) not in own] == keys(tmp_path / "alone")
+    assert len(own) == 3
+    assert query(aged, "SELECT user_id, key, name FROM entities") == query(
+        tmp_path / "alone", "SELECT user_id, key, name FROM entities"
+    )
+    for check in ("PRAGMA foreign_key_check", "SELECT * FROM meta WHERE key = 'unkeyed'"):
+        assert query(aged, check) == []
+    assert query(aged, "PRAGMA integrity_check") == [("ok",)]

@@ -59,7 +59,7 @@ def test_everything_comes_back(memory: Memory, tmp_path: Path) -> None:
     assert memory.get_all(user_id="ana") == items
     again = memory.search("coffee", user_id="ana", threshold=0, top_k=99)
     assert [(hit.item, hit.score, hit.parts) for hit in again] == [(hit.item, hit.score, hit.parts) for hit in hits]
-    assert [entity.name for entity in memory.graph.entities(user_id="ana")] == ["Ana"]
+    assert [entity.name for entity in memory.graph.entities(user_id="ana")] == ["Ana", "上海"]
 
 
 def test_the_file_of_another_store_comes_in(memory: Memory, tmp_path: Path) -> None:

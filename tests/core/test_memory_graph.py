@@ -124,7 +124,7 @@ def test_what_is_stated_is_one_until_the_item_that_states_it_goes(memory: Memory
     tell(memory, "Robert hired Ben.", "Robert", "Ben")
     before = seen(memory)
     stated = tell(memory, STATED, item_id="stated")
-    assert ("Robert", 2) in names(memory.graph.entities(user_id="ana"))
+    assert ("Robert", 3) in names(memory.graph.entities(user_id="ana"))
     assert memory.graph.suggestions(user_id="ana") == []
     memory.delete(stated, user_id="ana")
     assert seen(memory) == before
@@ -143,7 +143,7 @@ def test_other_words_state_something_else_and_other_tags_the_same(memory: Memory
 def test_a_turn_states_it_too(memory: Memory) -> None:
     tell(memory, "张三 arrived.", "张三", "Zhang San")
     memory.add("My friend 张三 (Zhang San) is here.", user_id="ana")
-    assert [entity.items for entity in memory.graph.entities(user_id="ana")] == [1]
+    assert [entity.items for entity in memory.graph.entities(user_id="ana")] == [2]
 
 
 def test_what_is_stated_wrongly_is_taken_apart_for_good(memory: Memory) -> None:

@@ -126,6 +126,10 @@ def context(call: Stranger, owner: Owner) -> None:
     assert call("context", WORDS, session_id="s", threshold=0, recall="session") == ""
 
 
+def recent_messages(call: Stranger, owner: Owner) -> None:
+    assert call("recent_messages", session_id="s") == []
+
+
 def get(call: Stranger, owner: Owner) -> None:
     assert [call("get", item_id) for item_id in owner.ids] == [None] * len(owner.ids)
 
@@ -166,6 +170,13 @@ def delete_all(call: Stranger, owner: Owner) -> None:
         assert (report.ids, report.messages, report.documents) == ([], 0, 0)
 
 
+def purge_expired(call: Stranger, owner: Owner) -> None:
+    owner.memory.add({"id": "over", "memory": WORDS}, user_id="yara", reconcile=False)
+    owner.memory.update("over", {"expires_at": "2020-01-01"}, user_id="yara")
+    assert call("purge_expired").ids == {}
+    assert owner.memory.get("over", user_id="yara") is not None
+
+
 def history(call: Stranger, owner: Owner) -> None:
     assert [call("history", item_id) for item_id in owner.ids] == [[]] * len(owner.ids)
 
@@ -174,6 +185,13 @@ def restore(call: Stranger, owner: Owner) -> None:
     for item_id in owner.ids:
         with pytest.raises(ItemNotFoundError):
             call("restore", item_id, 1)
+
+
+def feedback(call: Stranger, owner: Owner) -> None:
+    for item_id in owner.ids:
+        for query in (None, "zyxquorble"):
+            with pytest.raises(ItemNotFoundError):
+                call("feedback", item_id, useful=False, query=query)
 
 
 def dump(call: Stranger, owner: Owner) -> None:
@@ -221,8 +239,8 @@ def admin_import_(call: Stranger, owner: Owner) -> None:
 CASES = {
     case.__name__: case
     for case in (
-        extract, add, refine, search, context, get, get_by_ids, get_all, update, delete, delete_by_source, delete_all,
-        history, restore, dump, load,
+        extract, add, refine, search, context, recent_messages, get, get_by_ids, get_all, update, delete,
+        delete_by_source, delete_all, purge_expired, history, restore, feedback, dump, load,
     )
 }  # fmt: skip
 ADMIN_CASES = {case.__name__.partition("_")[2]: case for case in (admin_stats, admin_load, admin_export, admin_import_)}

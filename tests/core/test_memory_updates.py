@@ -203,7 +203,7 @@ def test_the_graph_follows(memory: Memory, tea: str) -> None:
     memory.update(tea, {"entities": ["Earl Grey", "Ana"]}, user_id="ana")
     assert memory.graph.mentions("earl grey", user_id="ana") == [tea]
     memory.update(tea, {"entities": ["Ana", "Assam"]}, user_id="ana")
-    assert [entity.name for entity in memory.graph.entities(user_id="ana")] == ["Ana", "Assam"]
+    assert [entity.name for entity in memory.graph.entities(user_id="ana")] == ["Ana", "Assam", "Biscuit"]
     assert memory.graph.mentions("Earl Grey", user_id="ana") == []
     memory.update(tea, "Ana likes Assam best.", user_id="ana")
     assert memory.graph.mentions("assam", user_id="ana") == [tea]

@@ -15,7 +15,7 @@ import pytest
 from memreader.admin import Admin
 from memreader.compat import GeneralTextMemory
 from memreader.errors import EmbedderMismatchError, InputError, ModelRequiredError, StoreClosedError
-from memreader.graphs import Graph
+from memreader.graphs import Graph, ScopedGraph
 from memreader.ingest import AddReport
 from memreader.items import TextualMemoryItem
 from memreader.memory import Memory
@@ -109,7 +109,7 @@ def public(kind: type, *, awaited: bool) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("kind", [Memory, ScopedMemory, Admin, Graph, MemReader, GeneralTextMemory])
+@pytest.mark.parametrize("kind", [Memory, ScopedMemory, Admin, Graph, ScopedGraph, MemReader, GeneralTextMemory])
 def test_every_verb_has_an_async_twin_with_the_same_signature(kind: type) -> None:
     verbs, twins = public(kind, awaited=False) - QUICK, public(kind, awaited=True)
     assert len(verbs) >= 2
@@ -128,6 +128,34 @@ def test_a_scoped_memory_has_the_verbs_of_a_memory_without_the_labels() -> None:
         scoped, whole = (set(inspect.signature(getattr(kind, verb)).parameters) for kind in (ScopedMemory, Memory))
         renamed = {"item_id": "memory_id", "patch": "new"}
         assert scoped == {renamed.get(name, name) for name in whole - LABELS}, verb
+
+
+def test_a_scoped_graph_has_the_verbs_of_a_graph_without_the_user() -> None:
+    assert public(ScopedGraph, awaited=False) == public(Graph, awaited=False)
+    for verb in public(Graph, awaited=False):
+        scoped, whole = (inspect.signature(getattr(kind, verb)).parameters for kind in (ScopedGraph, Graph))
+        assert {name: one.default for name, one in scoped.items()} == {
+            name: one.default for name, one in whole.items() if name != "user_id"
+        }
+
+
+def test_a_scoped_graph_is_the_users_own(memory: Memory, tmp_path: Path) -> None:
+    for user, name in (("ana", "Robert"), ("ben", "Roberta")):
+        item = {"memory": f"{name} and Bob sing.", "metadata": {"entities": [name, "Bob"]}}
+        memory.add(item, user_id=user, session_id="s")
+    graph = memory.scoped(user_id="ana", session_id="other").graph
+    assert [one.name for one in graph.entities()] == ["Bob", "Robert"]
+    assert [one.name for one in graph.neighbours("Bob")] == ["Robert"]
+    assert (graph.mentions("Roberta"), len(graph.mentions("Bob")), graph.relations()) == ([], 1, [])
+    graph.merge_entities("Robert", "Bob")
+    assert [one.name for one in graph.entities()] == ["Robert"]
+    assert len(memory.graph.entities(user_id="ben")) == 2
+    graph.split_entity("Bob")
+    assert len(graph.entities(limit=5, offset=1)) == 1
+    assert graph.suggestions() == memory.graph.suggestions(user_id="ana")
+    assert graph.quality() == memory.graph.quality(user_id="ana")
+    for write, name in ((graph.export_json, "g.json"), (graph.export_html, "g.html"), (graph.export_graphml, "g.xml")):
+        assert write(tmp_path / name).stat().st_size > 0
 
 
 @pytest.mark.parametrize(
@@ -237,16 +265,19 @@ OF_A_USER: dict[str, list[Any]] = {
     "get": ["x"],
     "get_by_ids": [["x"]],
     "get_all": [],
+    "recent_messages": [],
     "update": ["x", "y"],
     "delete": ["x"],
     "delete_by_source": [],
     "delete_all": [],
+    "purge_expired": [],
     "history": ["x"],
     "restore": ["x", 1],
+    "feedback": ["x"],
     "dump": ["folder"],
     "load": ["folder"],
 }
-MORE: dict[str, dict[str, Any]] = {"delete_by_source": {"message_id": "x"}}
+MORE: dict[str, dict[str, Any]] = {"delete_by_source": {"message_id": "x"}, "feedback": {"useful": True}}
 OF_THE_STORE: dict[str, list[Any]] = {
     "users": [],
     "stats": [],

@@ -44,7 +44,7 @@ def test_a_chunk_is_never_smaller_than_its_overlap(
     assert 0 <= overlap < size <= (chunk_tokens or min(512, max_tokens))
 
 
-OF_MODELS = {"keep_turns", "keep_raw", "carry", "prompt", "gates"}
+OF_MODELS = {"keep_turns", "keep_raw", "carry", "prompt", "gates", "session_ttl_hours"}
 
 OTHERS: dict[str, Any] = {
     "unit": "window",

@@ -141,7 +141,7 @@ def test_searches_in_threads_get_right_answers_or_the_error(memory: Memory) -> N
         for embedder in (LARGER, OLD, LARGER, OLD, LARGER):
             memory.admin.reindex(embedder)
         done.set()
-        assert sum(one.result(timeout=60) for one in searching) > 3
+        assert sum(one.result(timeout=60) for one in searching) > 0
     assert_searched_by(memory, LARGER)
 
 

@@ -27,25 +27,32 @@ def run(code: str, tmp_path: Path, *, without: set[str] | None = None) -> str:
     return done.stdout.strip()
 
 
-def test_everything_but_the_chain_memory_works_with_langchain_core_alone(tmp_path: Path) -> None:
+def test_everything_but_chain_memory_and_middleware_works_with_langchain_core_alone(tmp_path: Path) -> None:
     code = """
 import langchain_memreader as adapter
 from memreader import Memory
 from memreader.testing import HashEmbedder
-for name in set(adapter.__all__) - {"MemReaderMemory"}:
+for name in set(adapter.__all__) - {"MemReaderMemory", "MemReaderMiddleware"}:
     getattr(adapter, name)
 with Memory.in_memory(embedder=HashEmbedder()) as memory:
     memory.add("I keep bees.", user_id="ana")
     print(adapter.MemReaderRetriever(memory=memory, user_id="ana").invoke("bees")[0].page_content)
-try:
-    adapter.MemReaderMemory
-except ImportError as error:
-    print(error)
+    print("keep bees" in adapter.SearchMemoryTool(memory=memory, user_id="ana").invoke({"query": "bees"}))
+    config = {"configurable": {"user_id": "ana"}}
+    print(adapter.SaveMemoryTool(memory=memory).invoke({"text": "Ana keeps bees."}, config))
+for name in ("MemReaderMemory", "MemReaderMiddleware"):
+    try:
+        getattr(adapter, name)
+    except ImportError as error:
+        print(error)
 """
     said = run(code, tmp_path, without=OPTIONAL).splitlines()
     assert said == [
         "user: I keep bees.",
+        "True",
+        "Saved.",
         "langchain-classic is not installed. Run: pip install 'llm-memreader[langchain]'",
+        "langchain is not installed. Run: pip install 'llm-memreader[langchain-agents]'",
     ]
 
 
@@ -64,7 +71,7 @@ except ImportError as error:
 def test_nothing_of_the_other_framework_and_no_agents_are_imported(tmp_path: Path) -> None:
     code = """
 import sys, langchain_memreader as adapter
-for name in adapter.__all__:
+for name in set(adapter.__all__) - {"MemReaderMiddleware"}:
     getattr(adapter, name)
 roots = {name.partition(".")[0] for name in sys.modules}
 print(sorted(roots & {"llama_index", "llamaindex_memreader", "langchain", "langgraph", "onnxruntime", "markitdown"}))

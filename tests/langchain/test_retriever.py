@@ -82,6 +82,22 @@ async def test_a_filter_is_the_retrievers_or_the_calls(herons: Memory, way: Any)
     assert all("pond" not in each.page_content for each in others)
 
 
+async def test_k_filter_and_mode_together_can_be_given_to_the_async_call_too(herons: Memory) -> None:
+    retriever = MemReaderRetriever(memory=herons, user_id="ana", session_id="s")
+    given: dict[str, Any] = {"k": 3, "threshold": 0.0, "mode": "session", "filter": {"sources.index": {"$lt": 2}}}
+    assert len(await retriever.ainvoke(QUESTION, k=3)) == 3
+    assert await retriever.ainvoke(QUESTION, **given) == retriever.invoke(QUESTION, **given)
+    assert len(retriever.invoke(QUESTION, **given)) == 2
+
+
+async def test_the_mode_says_whether_other_sessions_are_looked_into(herons: Memory, way: Any) -> None:
+    herons.add("A heron sleeps on the boat.", user_id="ana", session_id="t")
+    for mode, call, found in (("session", None, 1), ("user", "session", 1), ("session", "user", 6), ("user", None, 6)):
+        retriever = MemReaderRetriever(memory=herons, user_id="ana", session_id="t", mode=mode, k=9, threshold=0)
+        given = {} if call is None else {"mode": call}
+        assert len(await way(retriever, "invoke", QUESTION, **given)) == found
+
+
 async def test_a_call_may_turn_the_threshold_of_the_retriever_off(herons: Memory, way: Any) -> None:
     strict = MemReaderRetriever(memory=herons, user_id="ana", threshold=1.0, k=5)
     assert len(await way(strict, "invoke", "gluon condensates")) == 0
@@ -182,6 +198,8 @@ async def test_tracing_is_told_the_names_of_store_and_model(retriever: MemReader
         {"user_id": "ana", "top_k": 3},
         {"user_id": "ana", "threshold": 2},
         {"user_id": "ana", "filter": {"tags": {"$near": 1}}},
+        {"user_id": "ana", "mode": "everything"},
+        {"user_id": "ana", "mode": "session"},
     ],
 )
 def test_a_setting_that_makes_no_sense_is_refused_at_once(memory: Memory, wrong: dict[str, Any]) -> None:

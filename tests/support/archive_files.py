@@ -39,7 +39,7 @@ def written(folder: Path, content: Any) -> Path:
 
 FACTS = ArchiveFacts("2024-05-01T12:00:00+00:00", "hashed-words-4", 4, "words-1")
 METADATA = '{"user_id":"ana","created_at":"2024-05-01","updated_at":"2024-05-01"}'
-KINDS = ("messages", "documents", "items", "ledger", "history")
+KINDS = ("messages", "documents", "items", "ledger", "history", "aliases")
 
 
 def message_row(position: int = 0, **changes: Any) -> dict[str, Any]:
@@ -63,7 +63,8 @@ def item_row(name: str = "a", **changes: Any) -> dict[str, Any]:
     return {
         "user_id": "ana", "item_id": name, "memory": "Ana keeps a cat.", "metadata": METADATA, "source_keys": ["m:0"],
         "relations": [["Ana", "keeps", "cat"]], "settled": [["another item", "supersede", "2024-05-01", "moved"]],
-        "standing": '{"sources": [{"index": 0}], "entities": ["Ana"]}', **changes,
+        "standing": '{"sources": [{"index": 0}], "entities": ["Ana"]}',
+        "feedback": [[1, 1700000000, [-5, 7], "003c00bc"]], **changes,
     }  # fmt: skip
 
 
@@ -76,6 +77,10 @@ def history_row(**changes: Any) -> dict[str, Any]:
         "user_id": "ana", "item_id": "a", "version": 1, "event": "add", "at": "2024-05-01T12:00:00+00:00",
         "cause": "add", "memory": None, "metadata": None, **changes,
     }  # fmt: skip
+
+
+def alias_row(**changes: Any) -> dict[str, Any]:
+    return {"user_id": "ana", "key": "annie", "entity": "ana", "origin": "user", **changes}
 
 
 def unit_vectors(count: int, dimension: int = 4, seed: int = 0) -> Vectors:
@@ -92,6 +97,7 @@ def small_rows(**changes: Any) -> ArchiveRows:
         items=[item_row("a"), item_row("b")],
         ledger=[ledger_row()],
         history=[history_row(), history_row(version=2, memory="old", metadata=METADATA)],
+        aliases=[alias_row(), alias_row(key="ben", origin="apart")],
         vectors=[unit_vectors(2)],
     )
     return replace(rows, **changes)
@@ -136,6 +142,16 @@ def refusal(path: Path, **limits: Any) -> ArchiveError:
 def with_manifest(path: Path, **changes: Any) -> Path:
     entries = entries_of(path)
     manifest = {**json.loads(entries["manifest.json"]), **changes}
+    return zipped(path, {**entries, "manifest.json": json.dumps(manifest).encode()}, honest=False)
+
+
+def of_version(path: Path, version: int) -> Path:
+    """Make an archive one of an older version, which had neither aliases nor hashes of what was rejected before 3."""
+    entries = entries_of(path)
+    if version < 3:
+        del entries["aliases.jsonl"], entries["rejected.jsonl"]
+    manifest = {**json.loads(entries["manifest.json"]), "version": version}
+    manifest["entries"] = {name: facts for name, facts in manifest["entries"].items() if name in entries}
     return zipped(path, {**entries, "manifest.json": json.dumps(manifest).encode()}, honest=False)
 
 

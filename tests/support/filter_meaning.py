@@ -57,6 +57,7 @@ def compares(operator: str, asked: Any, stored: Any, is_time: bool) -> bool:
     if operator == "$in":
         return any(compares("$eq", one, stored, is_time) for one in asked)
     if operator == "$contains" and isinstance(stored, str):
+        asked = plain(asked)
         return isinstance(asked, str) and asked in stored
     if operator == "$contains":
         return isinstance(stored, list) and any(same(asked, one) for one in stored)

@@ -70,8 +70,9 @@ def _line(row: str, is_new: bool) -> ShownLine:
 
 
 def memory(value: str, lines: Sequence[int] = (), **fields: Any) -> dict[str, Any]:
-    """One memory of a reply."""
-    return {"key": value[:20], "value": value, "memory_type": "UserMemory", "lines": list(lines), **fields}
+    """One memory of a reply, with all that the prompt asks for."""
+    asked = {"key": value[:20], "value": value, "memory_type": "UserMemory", "lines": list(lines)}
+    return {**asked, "entities": [], "time": None, **fields}
 
 
 def reply(*memories: Mapping[str, Any], summary: str = "") -> str:

@@ -5,7 +5,8 @@ The one place to change when a table changes; another set of columns is another 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias, get_args
@@ -19,8 +20,9 @@ from memreader.records import Event
 from memreader.types import Scope
 
 FORMAT = "memreader-archive"
-VERSION = 2
-"""2: who stands behind whom, in items."""
+VERSION = 3
+"""2: who stands behind whom, in items. 3: which names the user says are one, partial items, and what was said of an
+item's use; hashes of what was rejected."""
 MANIFEST = "manifest.json"
 VECTORS = "vectors.f32"
 
@@ -31,7 +33,10 @@ Check: TypeAlias = Callable[[Any], None]
 
 _LARGEST = 2**63 - 1
 """SQLite's largest whole number."""
+_HALVES = re.compile(r"(?:[0-9a-f]{2}(?:[0-689a-e][0-9a-f]|7[0-9ab]|f[0-9ab]))+\Z")
+"""Numbers of half precision, little-endian, in hex; none of which is infinite."""
 _EVENTS = frozenset(get_args(Event))
+_HASH = re.compile(r"[0-9a-f]{32}\Z")
 
 
 def text(value: Any) -> None:
@@ -101,6 +106,19 @@ def event(value: Any) -> None:
         raise Flaw(f"is none of {', '.join(sorted(_EVENTS))}")
 
 
+def decision(value: Any) -> None:
+    """Whether the user says that two names are one, or that they are not."""
+    if value not in ("user", "apart"):
+        raise Flaw("is neither user nor apart")
+
+
+def rejected_hash(value: Any) -> None:
+    """The hash of rejected words: 32 hex digits."""
+    text(value)
+    if not _HASH.match(value):
+        raise Flaw("is not 32 hex digits")
+
+
 def names_json(value: Any) -> None:
     """JSON text of a list of texts."""
     names(_json_list(value))
@@ -159,6 +177,21 @@ def standing_json(value: Any) -> None:
         raise flaw_of(error) from None
 
 
+def feedback(value: Any) -> None:
+    """A list of [1 or 0, when in seconds, ids of terms or null, a vector of half-precision numbers in hex or null]."""
+    for one in _list(value):
+        if len(_list(one)) != 4:
+            raise Flaw("has an entry that is not [useful, at, terms, vector]")
+        useful, at, terms, vector = one
+        flag(useful)
+        number(at)
+        for term in () if terms is None else _list(terms):
+            if isinstance(term, bool) or not isinstance(term, int) or not -_LARGEST - 1 <= term <= _LARGEST:
+                raise Flaw("has a term that is no whole number of 64 bit")
+        if vector is not None and (not isinstance(vector, str) or terms is None or not _HALVES.match(vector)):
+            raise Flaw("has a vector that is not one in hex")
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of a row."""
@@ -211,6 +244,7 @@ ENTRIES: Mapping[str, tuple[Column, ...]] = {
         Column("relations", relations),
         Column("settled", settled, since=2),
         Column("standing", standing_json, nullable=True, since=2),
+        Column("feedback", feedback, since=3),
     ),
     "ledger.jsonl": _columns(Column("source_key", name), Column("reading_key")),
     "history.jsonl": _columns(
@@ -222,8 +256,18 @@ ENTRIES: Mapping[str, tuple[Column, ...]] = {
         Column("memory", nullable=True),
         Column("metadata", nullable=True),
     ),
+    "aliases.jsonl": _columns(Column("key", name), Column("entity", name), Column("origin", decision)),
+    "rejected.jsonl": _columns(Column("store", name), Column("hash", rejected_hash)),
 }
 """Entry -> columns of its rows, in the order in which an archive has them. Row i of the items has vector i."""
+_SINCE = {"aliases.jsonl": 3, "rejected.jsonl": 3}
+"""Version of the first archives that have an entry, where that is not 1."""
+
+
+def entry_names(version: int = VERSION) -> Iterable[str]:
+    """Return the entries of an archive of a version but the manifest, in the order in which they are written."""
+    return (*(entry for entry in ENTRIES if _SINCE.get(entry, 1) <= version), VECTORS)
+
 
 UNIQUE: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "messages.jsonl": (("user_id", "session_id", "position"), ("user_id", "source_key")),
@@ -231,6 +275,8 @@ UNIQUE: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "items.jsonl": (("user_id", "item_id"),),
     "ledger.jsonl": (("user_id", "source_key", "reading_key"),),
     "history.jsonl": (),
+    "aliases.jsonl": (("user_id", "key", "entity"),),
+    "rejected.jsonl": (("user_id", "store", "hash"),),
 }
 """Entry -> which columns together stand in one row only."""
 

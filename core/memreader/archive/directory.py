@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-from memreader.archive.columns import MANIFEST
+from memreader.archive.columns import MANIFEST, entry_names
 from memreader.archive.files import MB
 from memreader.archive.flaws import Flaw, shown
-from memreader.archive.manifest import entry_names
 
 _END = struct.Struct("<4s8xLLH")
 """End of the directory: signature, the directory's length and offset, length of a comment."""
@@ -24,7 +23,7 @@ _LOCATOR_64 = struct.Struct("<4s4xQ4x")
 _LOCAL = struct.Struct("<4s22xHH")
 """Before each entry: signature, lengths of its name and of an extra field."""
 _LARGEST_DIRECTORY = 1 << 16
-"""Bytes; ours has seven entries of less than 100 each."""
+"""Bytes; ours has eight entries of less than 100 each."""
 _ENCRYPTED = 0x41
 _RATIO_COUNTS_FROM = 100 * MB
 _ENCRYPTED_REMEDY = "Unpack it with its password and zip the files again without one."
@@ -115,13 +114,13 @@ def check_sizes(
         raise Flaw(f"unpacks to {ratio:.0f} times its size, over max_ratio={max_ratio:g}", remedy=_BOUND_REMEDY)
 
 
-def check_names(entries: Mapping[str, zipfile.ZipInfo]) -> None:
-    """Return if the entries are those of an archive, all of them and no other; names are never used as paths.
+def check_names(entries: Mapping[str, zipfile.ZipInfo], version: int) -> None:
+    """Return if the entries are those of an archive of a version, no other; names are never used as paths.
 
     Raises:
         Flaw: One is missing or too many.
     """
-    known = {MANIFEST, *entry_names()}
+    known = {MANIFEST, *entry_names(version)}
     for name in entries:
         if name not in known:
             raise Flaw(f"holds {shown(name)!r}, which is no part of an archive")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memreader.archive.columns import ENTRIES, FORMAT, VECTORS, VERSION, name, number, time, user
+from memreader.archive.columns import FORMAT, VECTORS, VERSION, entry_names, name, number, time, user
 from memreader.archive.flaws import Flaw
 from memreader.archive.strict_json import decode, encode
 
@@ -55,7 +55,7 @@ class Manifest:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Rows per kind: "messages", "documents", "items", "vectors", "ledger", "history"."""
+        """Rows per kind: "messages", "documents", "items", "vectors", "ledger", "history", "aliases", "rejected"."""
         return {entry.partition(".")[0]: facts.count for entry, facts in self.entries.items()}
 
     def to_json(self) -> str:
@@ -103,7 +103,7 @@ def read_manifest(text: str) -> Manifest:
     )
     if not 0 < facts.dimension <= 2**16:
         raise Flaw("is not between 1 and 65536", where=".dimension")
-    return Manifest(facts, _users(data.get("users")), _entries(data.get("entries"), facts.dimension), version)
+    return Manifest(facts, _users(data.get("users")), _entries(data.get("entries"), facts.dimension, version), version)
 
 
 def _field(data: Mapping[str, Any], key: str, check: Any) -> Any:
@@ -127,11 +127,11 @@ def _users(given: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _entries(given: Any, dimension: int) -> dict[str, EntryFacts]:
+def _entries(given: Any, dimension: int, version: int) -> dict[str, EntryFacts]:
     if not isinstance(given, dict):
         raise Flaw("is not an object", where=".entries")
     entries: dict[str, EntryFacts] = {}
-    for entry in entry_names():
+    for entry in entry_names(version):
         facts = given.get(entry)
         if not isinstance(facts, dict):
             raise Flaw("is missing", where=f".entries.{entry}")
@@ -148,8 +148,3 @@ def _entries(given: Any, dimension: int) -> dict[str, EntryFacts]:
     if entries[VECTORS].size != entries[VECTORS].count * dimension * 4:
         raise Flaw("is not the size of as many vectors", where=f".entries.{VECTORS}.size")
     return entries
-
-
-def entry_names() -> Iterable[str]:
-    """Return the entries of every archive but the manifest, in the order in which they are written."""
-    return (*ENTRIES, VECTORS)

@@ -14,7 +14,7 @@ from typing import IO, BinaryIO
 
 import numpy as np
 
-from memreader.archive.columns import MANIFEST, UNIQUE, VECTORS, Row, check_row
+from memreader.archive.columns import MANIFEST, UNIQUE, VECTORS, Row, check_row, entry_names
 from memreader.archive.directory import (
     check_entry,
     check_names,
@@ -26,7 +26,7 @@ from memreader.archive.directory import (
 )
 from memreader.archive.files import MB, open_regular
 from memreader.archive.flaws import Flaw
-from memreader.archive.manifest import ArchiveFacts, Manifest, entry_names, read_manifest
+from memreader.archive.manifest import ArchiveFacts, Manifest, read_manifest
 from memreader.archive.strict_json import decode
 from memreader.archive.vectors import check_vectors
 from memreader.types import Progress, Vectors
@@ -75,7 +75,7 @@ def open_archive(
             check_sizes(entries, size, max_unpacked_mb=max_unpacked_mb, max_ratio=max_ratio)
             check_places(stream, entries, directory)
             reader = ArchiveReader(place, stream, archive, entries, int(max_row_mb * MB))
-            check_names(entries)
+            check_names(entries, reader.manifest.version)
         except Flaw as flaw:
             raise flaw.in_file(str(place), "", _REMEDY) from None
         reader.verify(progress)
@@ -132,7 +132,8 @@ class ArchiveReader:
 
     def items(self) -> Iterator[Row]:
         """Yield the items: user_id, item_id, memory, metadata (JSON text), source_keys, relations, since version 2
-        settled and standing; and `item`, made of them. The vector of the i-th one is `vectors(i, 1)[0]`.
+        settled and standing, since version 3 feedback; and `item`, made of them. The vector of the i-th one is
+        `vectors(i, 1)[0]`.
         """
         return self._rows_of("items.jsonl")
 
@@ -143,6 +144,15 @@ class ArchiveReader:
     def history(self) -> Iterator[Row]:
         """Yield the rows of the table of earlier versions; `item` is the item of that version, or None."""
         return self._rows_of("history.jsonl")
+
+    def aliases(self) -> Iterator[Row]:
+        """Yield what the user decided about pairs of names, oldest first; nothing before version 3."""
+        entry = "aliases.jsonl"
+        return self._rows_of(entry) if entry in self.manifest.entries else iter(())
+
+    def rejected(self) -> Iterator[Row]:
+        """Yield the hashes of what was rejected; an archive before version 3 has none."""
+        return self._rows_of("rejected.jsonl") if "rejected.jsonl" in self.manifest.entries else iter(())
 
     def vectors(self, start: int, count: int) -> Vectors:
         """Return the vectors of items `start` to `start + count`, float32, shape (count, dimension).
@@ -176,7 +186,7 @@ class ArchiveReader:
         """
         total = sum(facts.size for facts in self.manifest.entries.values())
         done = 0
-        for entry in entry_names():
+        for entry in entry_names(self.manifest.version):
             try:
                 for size in self._verified(entry):
                     done += size

@@ -40,6 +40,8 @@ class ArchiveRows:
     items: Iterable[Mapping[str, Any]] = ()
     ledger: Iterable[Mapping[str, Any]] = ()
     history: Iterable[Mapping[str, Any]] = ()
+    aliases: Iterable[Mapping[str, Any]] = ()
+    rejected: Iterable[Mapping[str, Any]] = ()
     vectors: Iterable[Vectors] = ()
     """Of the items, in their order, in pieces of any length: float32, shape (n, dimension)."""
     total: int = 0

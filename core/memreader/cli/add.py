@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,6 +36,7 @@ from memreader.cli.options import (
     checked_label,
     checked_tags,
     checked_time,
+    duration,
 )
 from memreader.cli.paths import Found, find_files
 from memreader.cli.progress import Bars
@@ -42,8 +44,10 @@ from memreader.cli.refine import Refined, read_by_model
 from memreader.cli.screen import Screen, counted, printable
 from memreader.cli.words import settled, told
 from memreader.errors import InputError, StoreError
+from memreader.lifetimes import Lifetime
 from memreader.parsing import ParseLimits, load_file
 from memreader.parsing.limits import MB
+from memreader.records import REJECTED_BEFORE
 from memreader.types import FileInput
 
 if TYPE_CHECKING:
@@ -63,10 +67,14 @@ class Summary:
     added: list[str] = field(default_factory=list)
     existing: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
+    pending: list[str] = field(default_factory=list)
+    """Those of added and existing that wait for approval."""
     decisions: list[Decided] = field(default_factory=list)
     """About memories that repeat or end others."""
     left_out: int = 0
     """Messages and parts that hold no words: pictures, links, empty messages."""
+    rejected: int = 0
+    """Memories that were left out since they were rejected before."""
     refining: dict[str, Any] | None = None
     """What a language model made of it; None where none was asked."""
     skipped: list[dict[str, str]] = field(default_factory=list)
@@ -77,8 +85,11 @@ class Summary:
         self.added += report.added
         self.existing += report.existing
         self.replaced += report.replaced
+        self.pending += report.pending
+        rejected = sum(one.reason == REJECTED_BEFORE for one in report.dropped)
+        self.rejected += rejected
         self.decisions += report.decisions
-        self.left_out += len(report.dropped)
+        self.left_out += len(report.dropped) - rejected
         for failure in report.failures:
             if failure.kind == "UnsupportedDocumentError" and not found.named:
                 self.skipped.append(_noted(found, "of a kind that can't be read"))
@@ -113,6 +124,9 @@ class How:
     as_document: bool
     as_chat: bool
     limits: ParseLimits
+    ttl: timedelta | None
+    lifetime: Lifetime
+    review: bool = False
 
 
 def add(
@@ -131,10 +145,20 @@ def add(
         str | None,
         typer.Option(metavar="TIME", callback=checked_time, help="When it was, for what has no time of its own."),
     ] = None,
+    ttl: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="How long it is kept: 90s, 30m, 12h, 7d, 2w; see also purge --expired."),
+    ] = None,
+    session_only: Annotated[
+        bool, typer.Option("--session-only", help="Only its own conversation sees it; for a week, without --ttl.")
+    ] = False,
     as_document: Annotated[
         bool, typer.Option("--as-document", help="Read everything as documents, chats too.")
     ] = False,
     as_chat: Annotated[bool, typer.Option("--as-chat", help="Take nothing but chats.")] = False,
+    review: Annotated[
+        bool, typer.Option("--review", help="Keep it, but have nothing of it found before review approves it.")
+    ] = False,
     max_mb: MaxMb = 100,
     mode: Mode = "fast",
     model: Model = None,
@@ -183,7 +207,9 @@ def add(
     )
     settings = None if fine is None else fine.settings()
     screen, summary = Screen(as_json=as_json), Summary()
-    how = How(user, session, tuple(tag or ()), at, as_document, as_chat, ParseLimits(max_input_mb=max_mb))
+    lifetime: Lifetime = "session" if session_only else "long"
+    limits, lives = ParseLimits(max_input_mb=max_mb), duration(ttl, "--ttl")
+    how = How(user, session, tuple(tag or ()), at, as_document, as_chat, limits, lives, lifetime, review)
     readable = [one for one in find_files(paths, store=folder_of(store)) if not summary.leaves_out(one)]
     refined: Refined | None = None
     if readable:
@@ -204,7 +230,7 @@ def _made(memory: Memory, fine: Asked, how: How, summary: Summary, bars: Bars) -
     small ones run side by side, and within one budget.
     """
     ids = list(dict.fromkeys([*summary.added, *summary.existing]))
-    refined = read_by_model(memory, bars, fine, user_id=how.user_id, ids=ids)
+    refined = read_by_model(memory, bars, fine, user_id=how.user_id, ids=ids, review=how.review)
     summary.refining = refined.fields
     return refined
 
@@ -220,7 +246,10 @@ def _take(found: Found, memory: Memory, how: How, summary: Summary, bars: Bars) 
                 session_id=how.session_id or session_id,
                 tags=how.tags,
                 at=how.at,
+                ttl=how.ttl,
+                lifetime=how.lifetime,
                 mode="fast",
+                review=how.review,
                 progress=bars,
             )
             summary.count(report, found)
@@ -273,6 +302,8 @@ def _show(summary: Summary, refined: Refined | None, screen: Screen) -> None:
     parts = [_told(summary, refined), *settled(summary.decisions)]
     if summary.left_out:
         parts.append(f"{counted(summary.left_out, 'message or picture', 'messages or pictures')} without words")
+    parts += [f"{summary.rejected:,} rejected before"] if summary.rejected else []
+    parts += [f"{len(summary.pending):,} to review"] if summary.pending else []
     files = [
         counted(summary.files, "file"),
         f"{len(summary.skipped):,} skipped" if summary.skipped else "",

@@ -1,4 +1,4 @@
-"""`memreader search`, `context`, `list`, `show` and `history`: what is in the store."""
+"""`memreader search`, `context`, `list`, `recent`, `show` and `history`: what is in the store."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from memreader.cli.options import (
     json_object,
 )
 from memreader.cli.screen import Column, Screen
-from memreader.cli.words import cited, day, excerpt, hit_fields, where, with_small_print
+from memreader.cli.words import cited, excerpt, hit_fields, when, where, with_small_print
 
 if TYPE_CHECKING:
     from memreader.items import TextualMemoryItem
@@ -117,6 +117,10 @@ def list_(
     archived: Annotated[
         bool, typer.Option("--archived", help="Only what is so no longer, with its end behind the date.")
     ] = False,
+    partial: Annotated[
+        bool,
+        typer.Option("--partial", help="Only what a model left incomplete: without its title, names or time."),
+    ] = False,
     embedder: Embedder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -125,9 +129,9 @@ def list_(
     Into a pipe go whole memories, one a line, with tabs between id, date, source and memory.
     """
     screen, chosen = Screen(as_json=as_json), json_object(where_, "--filter")
-    if archived:
-        ended = {"valid_until": {"$ne": None}}
-        chosen = ended if chosen is None else {"$and": [chosen, ended]}
+    wanted = [{"valid_until": {"$ne": None}}] * archived + [{"partial": True}] * partial
+    if wanted:
+        chosen = {"$and": [*wanted, *([chosen] if chosen is not None else [])]}
     with opened(store, embedder) as memory:
         items = _pages(memory, user, offset, {"session_id": session, "filter": chosen})
         shown: Iterator[TextualMemoryItem] = islice(items, min(limit, sys.maxsize)) if limit else items
@@ -144,6 +148,29 @@ def list_(
         more = next(items, None) is not None
     if more:
         screen.say(f"there are more: --offset {offset + limit}, or --limit 0 for all", style="dim")
+
+
+def recent(
+    store: StoreDir,
+    user: User,
+    session: Session = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 20,
+    embedder: Embedder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what was said last in a session, as it was said, oldest first.
+
+    Without --session, in the messages that were added without one.
+    """
+    screen = Screen(as_json=as_json)
+    with opened(store, embedder) as memory:
+        messages = memory.recent_messages(user_id=user, session_id=session, limit=limit)
+    if as_json:
+        screen.show_json(messages)
+    elif not messages:
+        screen.say("nothing said")
+    else:
+        screen.lines(((one.chat_time or "")[:10], one.speaker, one.content) for one in messages)
 
 
 def show(item_id: ItemId, store: StoreDir, user: User, embedder: Embedder = None, as_json: AsJson = False) -> None:
@@ -169,6 +196,7 @@ def show(item_id: ItemId, store: StoreDir, user: User, embedder: Embedder = None
             ("kind", known.memory_type),
             ("status", known.status),
             ("until", known.valid_until or ""),
+            ("expires", known.expires_at or ""),
             ("version", str(known.version)),
             ("added", known.created_at),
             ("changed", known.updated_at),
@@ -216,7 +244,7 @@ def _pages(memory: Memory, user: str, offset: int, chosen: dict[str, Any]) -> It
 
 
 def _cells(item: TextualMemoryItem) -> tuple[str, str, str, str]:
-    return item.id, day(item), where(item), item.memory
+    return item.id, when(item), where(item), item.memory
 
 
 def _hit_table(hits: list[Hit], query: str, *, wide: bool) -> tuple[list[Column], list[Any]]:
@@ -233,11 +261,13 @@ def _item_table(items: list[TextualMemoryItem], query: str = "", *, wide: bool) 
         rows = [
             (
                 with_small_print(
-                    excerpt(item.memory, query), " · ".join(filter(None, (day(item), where(item)))), item.id
+                    excerpt(item.memory, query), " · ".join(filter(None, (when(item), where(item)))), item.id
                 ),
             )
             for item in items
         ]
         return [Column("memory", ratio=1)], rows
     columns = [Column("memory", ratio=3), Column("date", "cyan"), Column("source", "magenta", ratio=1)]
-    return columns, [(with_small_print(excerpt(item.memory, query), item.id), day(item), where(item)) for item in items]
+    return columns, [
+        (with_small_print(excerpt(item.memory, query), item.id), when(item), where(item)) for item in items
+    ]

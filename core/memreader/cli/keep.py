@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -149,15 +150,28 @@ def stats(store: StoreDir, user: AnyUser = None, embedder: Embedder = None, as_j
     screen.fields([(name.replace("_", " "), _shown(value)) for name, value in fields.items()])
 
 
-def purge(store: StoreDir, embedder: Embedder = None, as_json: AsJson = False) -> None:
+def purge(
+    store: StoreDir,
+    expired: Annotated[
+        bool, typer.Option("--expired", help="Delete the memories that have expired first, and their words.")
+    ] = False,
+    user: AnyUser = None,
+    embedder: Embedder = None,
+    as_json: AsJson = False,
+) -> None:
     """Take what was deleted out of every file of the store; it says whether nothing is left."""
     screen = Screen(as_json=as_json)
-    with opened(store, embedder) as memory:
-        report = memory.admin.purge()
+    if user is not None and not expired:
+        raise UsageError("--user goes with --expired; without it, the files of the whole store are purged")
+    with opened(store, embedder) as memory, Bars(screen) as bars:
+        went = memory.purge_expired(user, progress=bars) if expired else None
+        report = went.purge if went is not None and went.count else memory.admin.purge()
+    gone = "" if went is None else f"{memories(went.count)} had expired and are deleted; "
+    told_in_json = report if went is None else replace(went, purge=report)
     if report.complete:
-        screen.done("nothing of what was deleted is left in the files", report)
+        screen.done(f"{gone}nothing of what was deleted is left in the files", told_in_json)
         return
-    screen.done(f"not complete: {report.reason}. Run it again later.", report)
+    screen.done(f"{gone}not complete: {report.reason}. Run it again later.", told_in_json)
     raise typer.Exit(FAILED)
 
 

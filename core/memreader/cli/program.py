@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import memreader
-from memreader.cli import add, change, demo, find, graph, keep, refine
+from memreader.cli import add, change, demo, feedback, find, graph, keep, refine, review
 from memreader.cli.failing import (
     EXPECTED,
     FAILED,
@@ -84,12 +84,13 @@ for panel, commands in (
             find.search,
             find.context,
             find.list_,
+            find.recent,
             find.show,
             find.history,
             graph.graph,
         ),
     ),
-    (CHANGE, (change.update, change.restore, change.delete)),
+    (CHANGE, (review.review, change.update, change.restore, feedback.feedback, change.delete)),
     (
         KEEP,
         (

@@ -16,9 +16,11 @@ _STAGES = {
     "read": "reading",
     "embed": "embedding",
     "parse": "parsing",
+    "expire": "expired memories deleted",
     "refine": "windows read by the model",
     "rewrite": "checked for standing alone",
     "hallucination": "checked for what was said",
+    "complete": "asked what partial memories lack",
 }
 
 

@@ -85,6 +85,9 @@ class Refined:
             (min(len(report.failures), self.windows), "not read to the end"),
             (len(report.existing), "known before with more to rest on"),
             (len(report.rewritten), "reworded"),
+            (len(report.completed), "completed"),
+            (len(report.partial), "still partial" if report.completed else "partial"),
+            (len(report.pending), "to review"),
             (len(report.archived), "refused and archived"),
             (len(report.dropped) - len(report.archived), "left out"),
         ):
@@ -109,6 +112,9 @@ class Refined:
             screen.say(f"not read to the end: {what}{told.rstrip('.')}.{hint}", style="red")
         if self.report.left:
             screen.say(f"{counted(len(self.report.left), 'item')} left raw; go on with them: memreader refine")
+        if self.report.partial:
+            lacking = f"{memories(len(self.report.partial))} without a title, names or a time"
+            screen.say(f"{lacking}; see them: memreader list --partial; complete them: memreader refine --partial")
 
 
 def refine(
@@ -135,6 +141,13 @@ def refine(
             "hallucination archives what nobody said. May be repeated.",
         ),
     ] = None,
+    partial: Annotated[
+        bool,
+        typer.Option("--partial", help="Also ask for what a model left out of memories: their title, names or time."),
+    ] = False,
+    review: Annotated[
+        bool, typer.Option("--review", help="Have none of the new memories found before review approves them.")
+    ] = False,
     model: Model = None,
     base_url: BaseUrl = None,
     api_key_env: ApiKeyEnv = None,
@@ -175,7 +188,9 @@ def refine(
     gates = tuple(dict.fromkeys(one.value for one in gate or ()))
     with opened(store, embedder, models=settings) as memory, Bars(screen) as bars:
         whose = None if all_users else user
-        refined = read_by_model(memory, bars, how, user_id=whose, session_id=session, limit=limit, gates=gates)
+        which = {"user_id": whose, "session_id": session, "limit": limit, "gates": gates, "partial": partial}
+        which["review"] = review
+        refined = read_by_model(memory, bars, how, **which)
     refined.show_left(screen)
     report = refined.report
     is_idle = not (report.refined or report.left or report.usage.calls)

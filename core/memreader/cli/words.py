@@ -26,6 +26,12 @@ def day(item: TextualMemoryItem) -> str:
     return day if known.valid_until is None else f"{day} - {known.valid_until[:10]}".strip()
 
 
+def when(item: TextualMemoryItem) -> str:
+    """Return `day`, and on which day a memory that isn't kept for good expires."""
+    end = item.metadata.expires_at
+    return day(item) if end is None else f"{day(item)} (expires {end[:10]})".strip()
+
+
 def where(item: TextualMemoryItem) -> str:
     """Return the first source of a memory, and how many there are besides; "" for none."""
     sources = item.metadata.sources

@@ -13,6 +13,7 @@ from memreader.text import clean
 MAX_NAMES = 100
 """Tags, entities or relations of one memory; the rest is left out."""
 MAX_NAME_CHARS = 200
+MAX_KEY_CHARS = 200
 MAX_LINES = 1000
 """Line numbers of one memory."""
 _MAX_LINE_NUMBER = 10**6
@@ -135,6 +136,15 @@ def read_time(value: object) -> str | None:
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10_000 else value
     said = read_text(text, MAX_NAME_CHARS)
     return None if said is None or normal(said) in _NO_TIME else said
+
+
+def says_nothing(value: object) -> bool:
+    """Return whether a value says that there is nothing: null, an empty list, or a word for it.
+
+    >>> says_nothing([]), says_nothing("N/A"), says_nothing(5)
+    (True, True, False)
+    """
+    return value is None or value in ([], {}, ()) or (isinstance(value, str) and normal(value.strip()) in _NO_TIME)
 
 
 def _names(value: object) -> Iterator[str]:

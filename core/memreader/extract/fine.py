@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from memreader.calling import Answer, ModelFailure, Prompt, Task
 from memreader.extract.failing import failure_of
 from memreader.extract.fast import first_sentence
 from memreader.extract.ground import cited_lines, dated, said_by
+from memreader.extract.naming import quoted_names
 from memreader.extract.passage import Line, Passage, between_marks, render_passage
 from memreader.extract.reply import parse_reply
 from memreader.extract.schema import REPLY_SCHEMA, FoundMemory, FoundReply, read_fields
@@ -54,7 +55,19 @@ class Found:
             relations=_both(one.relations, two.relations),
             tags=_both(one.tags, two.tags),
         )
+        candidate = replace(candidate, **_brought(one, two))
         return Found(candidate, _both(self.lines, other.lines))
+
+
+def _brought(one: Candidate, two: Candidate) -> dict[str, Any]:
+    """Return what changes of a candidate that lacks something as the same one is found again."""
+    missing = tuple(name for name in one.missing if name in two.missing)
+    brought: dict[str, Any] = {"missing": missing}
+    if "key" in one.missing and "key" not in two.missing:
+        brought["key"] = two.key
+    if "time" in one.missing and "time" not in two.missing:
+        brought |= {"memory_time": two.memory_time, "time_inferred": two.time_inferred}
+    return brought
 
 
 def _both(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:
@@ -99,7 +112,9 @@ class Carried:
         return "\n".join([*self.summaries[-3:], *([", ".join(names)] if names else [])])
 
 
-def read_passage(passage: Passage, *, language: str, options: FineOptions, carried: str = "") -> Plan[PassageReading]:
+def read_passage(
+    passage: Passage, *, language: str, options: FineOptions, carried: str = "", unwanted: Sequence[str] = ()
+) -> Plan[PassageReading]:
     """Return what a model makes of a passage, by one call.
 
     Args:
@@ -107,14 +122,17 @@ def read_passage(passage: Passage, *, language: str, options: FineOptions, carri
         language: Of its text, ISO 639-1.
         options: Prompts and instructions.
         carried: What was said before.
+        unwanted: Names that are not worth a memory on their own, the least wanted first.
     """
-    prompt = passage_prompt(passage, language=language, options=options, carried=carried)
+    prompt = passage_prompt(passage, language=language, options=options, carried=carried, unwanted=unwanted)
     (answer,) = yield from ask([prompt])
     asked = str(prompt.messages[-1]["content"]).replace(render_passage(passage, language), "")
     return reading_of(answer, passage, language, asked=asked)
 
 
-def passage_prompt(passage: Passage, *, language: str, options: FineOptions, carried: str = "") -> Prompt:
+def passage_prompt(
+    passage: Passage, *, language: str, options: FineOptions, carried: str = "", unwanted: Sequence[str] = ()
+) -> Prompt:
     """Return what a model is asked about a passage."""
     task: Task = "document" if passage.kind == "doc" else "chat"
     name = "document" if passage.kind == "doc" else options.chat_prompt
@@ -126,6 +144,7 @@ def passage_prompt(passage: Passage, *, language: str, options: FineOptions, car
         **values,
         instructions=options.instructions,
         carried=between_marks(carried) if carried else "",
+        unwanted=quoted_names(unwanted),
     )
     return Prompt(({"role": "user", "content": filled},), schema=REPLY_SCHEMA, task=task)
 
@@ -196,6 +215,11 @@ def _found(memory: FoundMemory, reply: FoundReply, passage: Passage, language: s
     text, kind = said_by(memory, lines, language)
     text, happened, inferred = dated(text, memory.time, lines, passage, language)
     short = memory.lifetime == "short"
+    # Who stands in a relation is named by the answer, too.
+    names = memory.entities or tuple(dict.fromkeys(end for head, _, tail in memory.relations for end in (head, tail)))
+    # A time in words that name no day is none, either.
+    unsaid = (*memory.unsaid, *(["time"] if memory.time else []))
+    known = {"entities": short or bool(names), "time": happened is not None and not inferred}
     # What was only shown and is kept nowhere (a `chat_history`) can't be cited.
     told = [line for line in lines if line.state != "context" or any(line.source_keys)]
     candidate = Candidate(
@@ -210,9 +234,10 @@ def _found(memory: FoundMemory, reply: FoundReply, passage: Passage, language: s
         info=passage.info,
         is_fast=False,
         background=reply.summary,
-        entities=() if short else memory.entities,
+        entities=() if short else names if "entities" in memory.unsaid else memory.entities,
         relations=() if short else memory.relations,
         lifetime="short" if short else "long",
         made_from=tuple(dict.fromkeys(item for line in lines for item in line.made_from)),
+        missing=tuple(name for name in unsaid if not known.get(name)),
     )
     return Found(candidate, lines)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
 from memreader.extract.field_values import (
+    MAX_KEY_CHARS,
     Fields,
     normal,
     read_lines,
@@ -16,6 +17,7 @@ from memreader.extract.field_values import (
     read_tags,
     read_text,
     read_time,
+    says_nothing,
 )
 from memreader.text import clean
 from memreader.types import Dropped
@@ -24,7 +26,6 @@ MAX_MEMORIES = 1000
 """Of one answer; the rest is dropped."""
 MAX_VALUE_CHARS = 10_000
 """A longer statement is no statement."""
-MAX_KEY_CHARS = 200
 _MAX_WRAPPERS = 3
 """Objects around the list."""
 
@@ -97,6 +98,8 @@ class FoundMemory:
     """When it was, in the model's words."""
     lifetime: str = "long"
     """short or long."""
+    unsaid: tuple[str, ...] = ()
+    """Which of "key", "entities" and "time" the answer did not give: see `_unsaid`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +203,7 @@ def _read_memory(entry: object) -> FoundMemory | str:
     if normal(value) in _NOTHING:
         return "the value says nothing" if value else "the value is empty"
     kind, lifetime = fields.get(*_TYPES), fields.get(*_LIFETIMES)
-    return FoundMemory(
+    found = FoundMemory(
         value=value,
         key=read_text(fields.get(*_KEYS), MAX_KEY_CHARS),
         memory_type="UserMemory" if isinstance(kind, str) and normal(kind) in _USER_TYPES else "LongTermMemory",
@@ -211,6 +214,20 @@ def _read_memory(entry: object) -> FoundMemory | str:
         time=read_time(fields.get(*_TIMES)),
         lifetime="short" if isinstance(lifetime, str) and normal(lifetime) in _SHORT else "long",
     )
+    return replace(found, unsaid=_unsaid(found, fields))
+
+
+def _unsaid(found: FoundMemory, fields: Fields) -> tuple[str, ...]:
+    """Return what an answer did not give of a memory.
+
+    That it names nobody ([] or null), or that no time was said (null), is an answer; no field, or one that can't be
+    understood, is none. A title there always is.
+    """
+    unsaid = [] if found.key else ["key"]
+    for name, names, read in (("entities", _ENTITIES, found.entities), ("time", _TIMES, found.time)):
+        said_none = fields.has(*names) and says_nothing(fields.get(*names))
+        unsaid += [] if read or said_none else [name]
+    return tuple(unsaid)
 
 
 def _statements(fields: Fields) -> Iterator[Any]:

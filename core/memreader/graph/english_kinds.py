@@ -85,6 +85,8 @@ def quoted_titles(text: str) -> list[Found]:
     >>> [found.name for found in quoted_titles('I read "Dune" and he said "Come Here"')]
     ['Dune']
     """
+    if '"' not in text and "“" not in text:
+        return []
     found = []
     for match in _QUOTED.finditer(text):
         title, before = match[1], text[max(0, match.start() - 40) : match.start()]

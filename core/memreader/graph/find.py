@@ -39,9 +39,9 @@ def entities_in(text: str, *, speakers: Collection[str] = (), language: str | No
     people = [name for name in speakers if len(name.strip()) > 1 and name.strip().lower() not in _ROLES]
     prose = masked(text)
     found = [*quoted_titles(prose)]
-    # Latin names are found by their capitals.
-    found += occurrences(prose, {name.strip() for name in people if _CJK.search(name)}, "person")
-    if _CJK.search(prose):
+    if not prose.isascii() and _CJK.search(prose):
+        # Latin names are found by their capitals.
+        found += occurrences(prose, {name.strip() for name in people if _CJK.search(name)}, "person")
         found += chinese_names(prose)
     found += english_names(prose, speakers=people, language=language)
     return without_overlaps(found)

@@ -23,15 +23,19 @@ _SMALL_WORD_BONUS = 2.0
 _NAME_WEIGHT = 0.6
 
 # The lookbehinds and length limits keep long runs without a match linear.
+_FIGURES = r"(?<![\w-])(?=[\w-]*\d)[\w-]+(?::[\d.:]+)?"
 _NOISE = re.compile(
-    r"""(?:https?|ftp)://[^\s\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]+ | \bwww\.[^\s\u3000-\uffef]+
-    | (?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]+
-    | ^[^\S\n]{0,9}(?:user|assistant|system|developer|tool|function|participant)[^\S\n]{0,9}:
-    | (?:^[^\n:\[\]]{0,64}:[^\S\n]?)?\[?(?<!\d)\d\d?:\d\d[ ][AP]M[ ]on[ ]\d\d?[ ][A-Z]{3,9},[ ]\d{4}\]?:?
+    rf"""(?:https?|ftp)://[^\s\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]+ | \bwww\.[^\s\u3000-\uffef]+
+    | (?<![\w.+-])[\w.+-]{{1,64}}@[\w-]{{1,64}}\.[\w.-]+
+    | ^[^\S\n]{{0,9}}(?:user|assistant|system|developer|tool|function|participant)[^\S\n]{{0,9}}:
+    | (?:^[^\n:\[\]]{{0,64}}:[^\S\n]?)?\[?(?<!\d)\d\d?:\d\d[ ][AP]M[ ]on[ ]\d\d?[ ][A-Z]{{3,9}},[ ]\d{{4}}\]?:?
     | \[shared[ ]image\b
-    | (?<![\w-])(?=[\w-]*\d)[\w-]+(?::[\d.:]+)?""",
+    | {_FIGURES}""",
     re.VERBOSE | re.IGNORECASE | re.MULTILINE | re.ASCII,
 )
+_NOISY = (":", "@", "www.", "[shared")
+"""What is in all noise but tokens with digits, in any case."""
+_FIGURED = re.compile(_FIGURES, re.ASCII)
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff々〇]")
 _KANA = re.compile("[ぁ-ゖゝゞァ-ヺｦ-ﾝ]")
 _HANGUL = re.compile("[가-힣ᄀ-ᇿㄱ-ㆎ]")
@@ -54,7 +58,7 @@ def detect_language(text: str) -> str:
     >>> detect_language("我昨天在 Starbucks 用 MacBook Pro 写 Python 代码"), detect_language("I met 张三 yesterday")
     ('zh', 'en')
     """
-    text = _NOISE.sub(" ", text[:LOOKED_AT])
+    text = _without_noise(text[:LOOKED_AT])
     written = _LATIN.findall(text)
     words = [word.lower().replace("’", "'") for word in written]
     if text.isascii():
@@ -75,6 +79,12 @@ def detect_language(text: str) -> str:
     return _latin_language(words) if latin >= other else _script_language(text, script)
 
 
+def _without_noise(text: str) -> str:
+    lower = text.lower()
+    noise = _NOISE if any(sign in lower for sign in _NOISY) else _FIGURED
+    return noise.sub(" ", text)
+
+
 def _count(text: str, letters: frozenset[str], han: int) -> int:
     return sum(text.count(letter) for letter in letters) if han else 0
 
@@ -85,7 +95,10 @@ def _latin_language(words: Sequence[str]) -> str:
 
 
 def _by_small_words(words: Sequence[str], more: Mapping[str, int] = MappingProxyType({})) -> str:
-    scores = {code: sum(map(small.__contains__, words)) + more.get(code, 0) for code, small in LATIN_WORDS.items()}
+    known = [word for word in words if word in SMALL_WORDS]
+    if not known and not more:
+        return "en" if all(word.isascii() for word in words) else "und"
+    scores = {code: sum(map(small.__contains__, known)) + more.get(code, 0) for code, small in LATIN_WORDS.items()}
     best = max(scores, key=lambda code: scores[code])  # the first of equals, and English stands first
     if scores[best]:
         return best

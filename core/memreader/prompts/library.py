@@ -20,15 +20,16 @@ PromptTexts: TypeAlias = "Mapping[str, str | Path | Mapping[str, str | Path]]"
 LANGUAGES = ("en", "zh")
 """That prompts are written in; a text in any other language is read with the English one."""
 
-_CHAT = Places(("conversation",), ("instructions", "carried", "language"))
+_CHAT = Places(("conversation",), ("instructions", "carried", "unwanted", "language"))
 _GATE = Places(("conversation", "memories"), ("instructions", "language"))
 TASKS: Mapping[str, Places] = MappingProxyType(
     {
         "chat": _CHAT,
         "strategy": _CHAT,
-        "document": Places(("document",), ("title", "instructions", "carried", "language")),
+        "document": Places(("document",), ("title", "instructions", "carried", "unwanted", "language")),
         "rewrite": _GATE,
         "hallucination": _GATE,
+        "complete": _GATE,
         "reconcile": Places(("pairs",), ("instructions", "language")),
     }
 )

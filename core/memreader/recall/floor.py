@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +59,9 @@ SAME = 0.999
 """Cosine from which two vectors are of the same text, read the same way."""
 LONG = 12
 """Terms of a long question."""
+
+
+Value = TypeVar("Value", float, Floats)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +188,37 @@ def margin(
     return max(margins)
 
 
+def own_margins(
+    similarity: npt.ArrayLike,
+    coverage: npt.ArrayLike,
+    *,
+    scale: Scale,
+    form: QueryForm,
+    options: RecallOptions,
+    terms: int = 0,
+    late: Floats | None = None,
+    documents: npt.NDArray[np.bool_] | None = None,
+) -> Floats:
+    """Return by how much each candidate's own evidence is above the floor of a question; see `margin`."""
+    covered = _covered(coverage, terms)
+    if (form.cjk and not form.embedder_knows) or not scale.tells:
+        return covered - options.floor_words
+    above = np.clip(_above(similarity, scale.chance) * scale.stretch, 0.0, 1.0)
+    deep = np.full(len(covered), np.nan) if late is None else late
+    paper = np.zeros(len(covered), np.bool_) if documents is None else documents
+    margins = np.zeros(len(covered))
+    for chosen, has_late, document in (
+        (~np.isnan(deep), True, False),
+        (np.isnan(deep) & ~paper, False, False),
+        (np.isnan(deep) & paper, False, True),
+    ):
+        if count := int(np.count_nonzero(chosen)):
+            floor = least_relevance(count, form=form, options=options, late=has_late, document=document)
+            highest = np.clip(deep[chosen], 0.0, 1.0) if has_late else None
+            margins[chosen] = _mixed(above[chosen], covered[chosen], highest, options) - floor
+    return margins
+
+
 def relevance(
     similarity: npt.ArrayLike,
     coverage: npt.ArrayLike,
@@ -219,7 +254,7 @@ def relevance(
     return mixed
 
 
-def _mixed(above: float, covered: float, late: float | None, options: RecallOptions) -> float:
+def _mixed(above: Value, covered: Value, late: Value | None, options: RecallOptions) -> Value:
     if late is None:
         weight = options.relevance_similarity_weight
         return weight * above + (1 - weight) * covered

@@ -33,6 +33,8 @@ _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af\U00020
 _TOKEN = re.compile(
     rf"(?P<cjk>[{_CJK}]+)|(?P<word>[^\W\d_{_CJK}]+(?:[-'’][^\W\d_{_CJK}]+)*)|(?P<number>\d+(?:[.,:]\d+)*)"
 )
+_ASCII_TOKEN = re.compile(r"[A-Za-z]+(?:[-'][A-Za-z]+)*|[0-9]+(?:[.,:][0-9]+)*")
+"""`_TOKEN` for ASCII: words and numbers."""
 _FUNCTION = re.compile(f"[{CJK_FUNCTION_CHARACTERS}]")
 _MARK = re.compile(r"[\u0300-\u036f]")
 
@@ -54,6 +56,10 @@ def terms(text: str) -> list[str]:
 def _terms(text: str) -> tuple[str, ...]:
     # What is written is asked for its terms several times in a row.
     found: list[str] = []
+    if text.isascii():
+        for said in _ASCII_TOKEN.findall(text):
+            found.extend(_word_terms(said) if said[0].isalpha() else (said.replace(",", ""),))
+        return tuple(found)
     for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)):
         kind, said = match.lastgroup, match[0]
         if kind == "word":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 
@@ -142,6 +143,13 @@ class RecallOptions:
     """Of the share of the query's idf that the terms of such a piece make up: a piece is long, so which words it holds
     tells more than how often."""
 
+    expansion: float = 0.3
+    """Most that a memory gains by the graph: it mentions what the best evidence mentions, see `recall.expansion`. Never
+    enough to pass a memory that speaks for itself. 0 asks no graph."""
+    expansion_specific: float = 0.5
+    """Share of that for a question that asks for one thing, a time, a number, a person or a place; something said
+    gains nothing."""
+
     floor_one: float = 0.08
     """Evidence below which a query to a single memory finds nothing; it is in [0, 1], see `recall.floor.margin`."""
     floor_many: float = 0.34
@@ -168,6 +176,22 @@ class RecallOptions:
     relevance_late_similarity_weight: float = 0.73
     """Share of the similarity in the rest of it."""
 
+    feedback_weight: float = 0.1
+    """Most that feedback adds to a memory's score or takes from it, see `recall.feedback`; 0 turns feedback off. First
+    and second of a search are 0.25 apart (median), others of the first ten 0.02 to 0.1."""
+    feedback_half_life_days: float = 30.0
+    """Days after which feedback counts half."""
+    feedback_general: float = 0.3
+    """What feedback about no question counts, of what it does for the question that it is about."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.feedback_weight < math.inf:
+            raise ValueError(f"feedback_weight must be 0 or more, got {self.feedback_weight}")
+        if not 0 < self.feedback_half_life_days < math.inf:
+            raise ValueError(f"feedback_half_life_days must be above 0, got {self.feedback_half_life_days}")
+        if not 0 <= self.feedback_general <= 1:
+            raise ValueError(f"feedback_general must be between 0 and 1, got {self.feedback_general}")
+
     def without_vectors(self) -> RecallOptions:
         """Return options by which only words, and what stands around a memory, decide the order."""
         return replace(
@@ -178,4 +202,5 @@ class RecallOptions:
             dense_weight_unknown=0.0,
             utterance_late=0.0,
             document_dense=0.0,
+            expansion=0.0,
         )

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from memreader.items import TextualMemoryItem
 from memreader.ports import Embedder
-from memreader.recall.floor import margin, relevance, scale_of
+from memreader.recall.expansion import Reached, expanded
+from memreader.recall.feedback import Moves
+from memreader.recall.floor import margin, own_margins, relevance, scale_of
 from memreader.recall.fuse import Floats, QueryForm, fuse
 from memreader.recall.highest import highest
 from memreader.recall.lexical import is_mostly_cjk
@@ -68,6 +70,8 @@ def rank(
     fetch: Fetch,
     terms: int = 0,
     late: Late | None = None,
+    reached: Reached | None = None,
+    feedback: Moves | None = None,
 ) -> list[Hit]:
     """Return up to `top_k` hits, best first; [] when the query is below the floor.
 
@@ -86,6 +90,8 @@ def rank(
         fetch: Gives the items of numbers, None for one that is gone.
         terms: How many the query has; 0 for a few.
         late: Gives the late interaction of candidates, given their numbers and what says how likely each is.
+        reached: Asks the graph where candidates lead to; None: nothing is gained by it.
+        feedback: Gives what is said of candidates' use, given their numbers: it orders, and touches no floor or score.
     """
     if not len(evidence.keys):
         return []
@@ -94,21 +100,26 @@ def rank(
     deep = None
     if late is not None and not form.cjk:
         deep = _late_of_turns(late, evidence, lambda: fused_with()[0])
+    kinds: dict[str, Any] = {"late": deep, "documents": evidence.around.marks & IN_DOCUMENT != 0}
+    reading: dict[str, Any] = {"scale": scale, "form": form, "options": options, "terms": terms}
     above = margin(
         evidence.similarity,
         evidence.coverage,
-        scale=scale,
-        form=form,
-        options=options,
-        terms=terms,
-        late=deep,
-        documents=evidence.around.marks & IN_DOCUMENT != 0,
+        **reading,
+        **kinds,
         utterance=question.utterance,
         nameless=bool(question.names) and not evidence.around.names,
     )
     if threshold is None and above < 0:
         return []
     fused, contributions = fused_with(late=deep)
+    if reached is not None and options.expansion > 0 and not question.utterance:
+        own = own_margins(evidence.similarity, evidence.coverage, **reading, **kinds)
+        after = expanded(fused, own, evidence.keys, question=question, options=options, reached=reached)
+        fused, contributions = after, contributions | {"expansion": after - fused}
+    if feedback is not None:
+        contributions["feedback"] = feedback(evidence.keys)
+        fused = fused + contributions["feedback"]
     worth = relevance(
         evidence.similarity, evidence.coverage, chance=scale.chance, form=form, options=options, terms=terms
     )

@@ -31,6 +31,19 @@ def valid_at(time: date | str, where: Filter | None = None) -> Filter:
     return parts[0] if len(parts) == 1 else AllOf(parts)
 
 
+def asks_for_pending(where: Filter | None) -> bool:
+    """Return whether a filter names what is under review: `{"status": "pending"}`, alone or beside others.
+
+    >>> asks_for_pending(parse_filter({"status": {"$in": ["pending"]}})), asks_for_pending(parse_filter({"tags": "a"}))
+    (True, False)
+    """
+    if isinstance(where, AllOf | AnyOf):
+        return any(map(asks_for_pending, where.parts))
+    if not isinstance(where, Condition) or where.field != "status":
+        return False
+    return where.operator == "$in" and not where.negated and "pending" in where.values
+
+
 def asks_for_archived(where: Filter | None) -> bool:
     """Return whether a filter says itself which memories it wants of those that are archived."""
     return asks_for(where, "status", "valid_until")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from memreader.reconcile.english_rules import (
     ANYMORE,
@@ -32,29 +32,55 @@ from memreader.reconcile.english_words import (
     fits,
     number_in,
 )
+from memreader.reconcile.forms import Form
 from memreader.reconcile.jobs import kind_of_job
 from memreader.reconcile.places import level_of
 from memreader.reconcile.statement import Slot
 from memreader.reconcile.surface import FIGURES
 
+_LETTERS = re.compile("[a-z]+")
+_PLACES = {
+    word: [place for place, (_, form, _) in enumerate(RULES) if word in form.words]
+    for word in {word for _, form, _ in RULES for word in form.words}
+}
+"""Word -> the places in `RULES` of the forms that have it among their words."""
+_UNITS = frozenset({"year", "years", "month", "months"})
 _YEARS_OF_STUDY = ("freshman", "sophomore", "junior", "senior")
 
 
 def english_slots(sentence: str) -> Iterator[Slot]:
     """Yield what one sentence gives, in one width, without its end mark; nothing for a sentence in any doubt."""
-    sentence = NUMBER_WORDS.sub(lambda match: FIGURES[match[0].lower()], sentence)
-    yield from _ended(sentence)
-    yield from _moved(sentence)
-    yield from _habit(sentence)
-    if BLOCKED.search(sentence):
+    words = set(_LETTERS.findall(sentence.lower()))
+    if not words.isdisjoint(FIGURES):
+        sentence = NUMBER_WORDS.sub(lambda match: FIGURES.get(match[0].lower(), match[0]), sentence)
+    # Nearly all of a sentence's forms need a word that it doesn't have; to look for one form takes long.
+    found = [
+        (attribute, match, kind) for attribute, form, kind in _may_match(words) if (match := form.fullmatch(sentence))
+    ]
+    told = bool(words & STATUS.words or words & STATUS_IS.words or words & _UNITS)
+    blocked = (bool(found) or told) and BLOCKED.search(sentence) is not None
+    be = BE.fullmatch(sentence) if "is" in words else None
+    yield from _ended(sentence, words, be)
+    if blocked:
+        yield from _over(found)
+    if not words.isdisjoint(MEETING.words):
+        yield from _moved(sentence)
+    yield from _habit(sentence, be)
+    if blocked:
         return
-    said_new = re.search(r"\b[Nn]ow\b|\bnew\b", sentence) is not None
-    for attribute, pattern, kind in RULES:
-        match = pattern.fullmatch(sentence)
-        if match and (subject := _subject(match["subject"])):
+    said_new = bool(found) and re.search(r"\b[Nn]ow\b|\bnew\b", sentence) is not None
+    for attribute, match, kind in found:
+        if subject := _subject(match["subject"]):
             yield from _slot(attribute, subject, match, kind=kind, said_new=said_new)
-    yield from _status(sentence)
-    yield from _lasting(sentence)
+    if told:
+        yield from _status(sentence)
+        yield from _lasting(sentence)
+
+
+def _may_match(words: set[str]) -> list[tuple[str, Form, str]]:
+    """Return the rules, in order, whose forms a sentence of these words may have."""
+    places = sorted({place for word in words.intersection(_PLACES) for place in _PLACES[word]})
+    return [RULES[place] for place in places]
 
 
 def _slot(attribute: str, subject: str, match: re.Match[str], *, kind: str, said_new: bool) -> Iterator[Slot]:
@@ -136,11 +162,10 @@ def _lasting(sentence: str) -> Iterator[Slot]:
             yield Slot(subject, f"{unit}s of {' '.join(rest.lower().split())}", number_in(match["count"]))
 
 
-def _habit(sentence: str) -> Iterator[Slot]:
-    match = BE.fullmatch(sentence)
-    if match:
-        if not match["ended"] and (subject := _subject(match["subject"])):
-            yield Slot(subject, f"is{_rest(match['rest'])}", "yes")
+def _habit(sentence: str, be: re.Match[str] | None) -> Iterator[Slot]:
+    if be:
+        if not be["ended"] and (subject := _subject(be["subject"])):
+            yield Slot(subject, f"is{_rest(be['rest'])}", "yes")
         return
     match = HABIT.fullmatch(sentence)
     if match is None or not (match["verb"].endswith("s") or match["subject"] == "I"):
@@ -149,21 +174,24 @@ def _habit(sentence: str) -> Iterator[Slot]:
         yield Slot(subject, f"does {base_of(match['verb'])}{_rest(match['rest'])}", "yes")
 
 
-def _ended(sentence: str) -> Iterator[Slot]:
-    match = BE.fullmatch(sentence)
-    if match and match["ended"] and (subject := _subject(match["subject"])):
-        yield Slot(subject, f"is{_rest(match['rest'])}", "yes", ends=True)
-    match = STOPPED.fullmatch(sentence) or ANYMORE.fullmatch(sentence)
+def _ended(sentence: str, words: set[str], be: re.Match[str] | None) -> Iterator[Slot]:
+    if be and be["ended"] and (subject := _subject(be["subject"])):
+        yield Slot(subject, f"is{_rest(be['rest'])}", "yes", ends=True)
+    forms = (form for form in (STOPPED, ANYMORE) if not words.isdisjoint(form.words))
+    match = next((match for form in forms if (match := form.fullmatch(sentence))), None)
     if match and (subject := _subject(match["subject"])):
         named = match.groupdict()
         verb = base_of(named.get("verb") or named.get("doing") or "")
         yield Slot(subject, f"does {verb}{_rest(match['rest'])}", "yes", ends=True)
-    match = SWITCHED.fullmatch(sentence)
+    match = SWITCHED.fullmatch(sentence) if "switched" in words else None
     if match and (subject := _subject(match["subject"])):
         yield Slot(subject, f"does us{_rest(match['was'])}", "yes", ends=True)
-    for attribute, pattern, kind in RULES:
-        match = pattern.fullmatch(sentence) if kind == "ends" and BLOCKED.search(sentence) else None
-        if match and (subject := _subject(match["subject"])):
+
+
+def _over(found: Iterable[tuple[str, re.Match[str], str]]) -> Iterator[Slot]:
+    """Yield the ends among what a sentence in doubt tells: these it may well tell."""
+    for attribute, match, kind in found:
+        if kind == "ends" and (subject := _subject(match["subject"])):
             yield Slot(subject, attribute, _value(match["value"]), ends=True)
 
 

@@ -9,13 +9,20 @@ from functools import cached_property
 class Form:
     """A regular expression that costs nothing until it is used.
 
+    Args:
+        pattern: As `re.compile` takes it.
+        flags: As `re.compile` takes them.
+        words: English words, lower case, separated by spaces: whatever has this form has one of them, with no other
+            letter beside it. "" for none known.
+
     >>> Form("lives? in").search("I live in Oslo") is not None
     True
     """
 
-    def __init__(self, pattern: str, flags: int = 0) -> None:
+    def __init__(self, pattern: str, flags: int = 0, *, words: str = "") -> None:
         self._pattern = pattern
         self._flags = flags
+        self.words = frozenset(words.split())
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:

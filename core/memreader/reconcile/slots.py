@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from memreader.reconcile.chinese import chinese_slots
 from memreader.reconcile.english import english_slots
@@ -19,6 +20,7 @@ _ENDS = ".。!！ ~～"
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 _QUOTES = str.maketrans("", "", '"“”《》「」『』〈〉')
 _GAP = re.compile(rf"(?<=[{_HAN}])\s+|\s+(?=[{_HAN}])")
+_END = re.compile("[.!?。！？]")
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+(?=[A-Z])|(?<=[。！？])")
 
 
@@ -33,17 +35,25 @@ def slots(text: str) -> tuple[Slot, ...]:
     >>> [(slot.attribute, slot.value) for slot in slots("The user moved to Lisbon.") if slot.new]
     [('home', 'lisbon')]
     """
-    if len(text) > MAX_CHARS:
-        return ()
-    shown = " ".join(_NOTE.sub("", plain(text)).translate(_QUOTES).split())
-    sentences = [part for part in (one.strip(_ENDS) for one in _SENTENCE.split(shown)) if part]
-    if len(sentences) != 1:
-        return ()
-    return tuple(dict.fromkeys(_of(sentences[0])))
+    return () if len(text) > MAX_CHARS else _slots(text)
+
+
+@lru_cache(maxsize=128)
+def _slots(text: str) -> tuple[Slot, ...]:
+    sentences = _sentences(plain(text))
+    return tuple(dict.fromkeys(_of(sentences[0]))) if len(sentences) == 1 else ()
+
+
+def _sentences(shown: str) -> list[str]:
+    """Return the sentences of a text in one width, without notes, quotes and end marks."""
+    noted = _NOTE.sub("", shown) if "(" in shown else shown
+    shown = " ".join(noted.translate(_QUOTES).split())
+    parts = _SENTENCE.split(shown) if _END.search(shown, 0, len(shown) - 1) else (shown,)
+    return [part for part in (one.strip(_ENDS) for one in parts) if part]
 
 
 def _of(sentence: str) -> Iterator[Slot]:
-    if re.search(f"[{_HAN}]", sentence):
+    if not sentence.isascii() and re.search(f"[{_HAN}]", sentence):
         yield from chinese_slots(_GAP.sub("", sentence))
     else:
         yield from english_slots(sentence)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from memreader.dates.numerals import numeral_value
 
@@ -25,6 +26,14 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+_PLAIN_TOKEN = re.compile(
+    rf"""\b[a-z]{{1,2}}-(?![\w-]) | [a-z]+(?:'[a-z]+)* | [0-9]+(?:[.,:/-][0-9]+)* | (?<![\w.])\.(?=[a-z0-9])
+    | (?<![{_ASCII_WORD})\]'"])-(?=[0-9.]) | [\#%&@^?$+<=>|] | ~(?=\s*[0-9])""",
+    re.VERBOSE,
+)
+"""What `_TOKEN` finds in lower case ASCII, less the tokens that tell nothing, and without addresses and refusals."""
+_NOT_PLAIN = re.compile(r"@|://|not?\s*[,;:-]")
+"""What may be an address or a refusal."""
 _ENDS_OF_ADDRESS = ".,;:!?)]}>'\""
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 _TELLING = frozenset({"Mn", "Mc", "Sc", "Sm", "So"})
@@ -52,8 +61,10 @@ FIGURES = {
     )
 } | {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70", "eighty": "80", "ninety": "90"}
 """English number words; "one" is more often none."""
+_TOLD = FIGURES | {"-": "\u2212"}
 
 
+@lru_cache(maxsize=16)
 def surface_key(text: str) -> str:
     """Return what is equal for two texts that are the same but for case, width, punctuation and space.
 
@@ -65,22 +76,39 @@ def surface_key(text: str) -> str:
     >>> surface_key("The user likes  TEA."), surface_key("用户 喜欢喝茶！")
     ('user likes tea', '用 户 喜 欢 喝 茶')
     """
-    tokens = [token for match in _TOKEN.finditer(plain(text).casefold()) if (token := _told(match))]
+    shown = plain(text).casefold()
+    if shown.isascii() and not _NOT_PLAIN.search(shown):
+        tokens = [_TOLD.get(token, token) for token in _PLAIN_TOKEN.findall(shown)]
+        if "," in shown:
+            tokens = list(map(_without_commas, tokens))
+    else:
+        tokens = [token for match in _TOKEN.finditer(shown) if (token := _told(match))]
     return " ".join(tokens) or " ".join(unicodedata.normalize("NFKC", text).split())
 
 
+@lru_cache(maxsize=16)
 def plain(text: str) -> str:
     """Return `text` in one width, with one kind of apostrophe and hyphen, short forms written out.
 
     >>> plain("She doesn’t pay １００")
     'She does not pay 100'
     """
-    raised = _RAISED.sub(lambda match: "^" + match[0], text)
-    shown = unicodedata.normalize("NFKC", _FRACTION.sub(r" \1", raised)).translate(_ALIKE)
-    for wrong, right in ((_SHORT, _written_out), (_WITHOUT_APOSTROPHE, _with_not)):
-        shown = wrong.sub(right, shown)
-    shown = _INITIALS.sub(lambda match: match[0].replace(".", ""), shown)
-    return _COUNTED.sub(_in_figures, _THE_USER.sub("", shown))
+    # Each pattern is looked for only where the letters are without which it can't be there.
+    if text.isascii():
+        shown = text.replace("`", "'")
+    else:
+        raised = _RAISED.sub(lambda match: "^" + match[0], text)
+        shown = unicodedata.normalize("NFKC", _FRACTION.sub(r" \1", raised)).translate(_ALIKE)
+    if "'" in shown or "cannot" in shown.lower():
+        shown = _SHORT.sub(_written_out, shown)
+    lower = shown.lower()
+    if "nt" in lower:
+        shown = _WITHOUT_APOSTROPHE.sub(_with_not, shown)
+    if shown.count(".") > 1:
+        shown = _INITIALS.sub(lambda match: match[0].replace(".", ""), shown)
+    if "user" in lower:
+        shown = _THE_USER.sub("", shown)
+    return shown if shown.isascii() else _COUNTED.sub(_in_figures, shown)
 
 
 def _written_out(match: re.Match[str]) -> str:
@@ -101,13 +129,17 @@ def _in_figures(match: re.Match[str]) -> str:
     return match[0] if value is None else str(value)
 
 
+def _without_commas(token: str) -> str:
+    return token.replace(",", "") if _THOUSANDS.fullmatch(token) else token
+
+
 def _told(match: re.Match[str]) -> str:
     """Return what a piece of text tells; "" if nothing."""
     kind, token = match.lastgroup, match[0]
     if kind == "address":
         return token.rstrip(_ENDS_OF_ADDRESS)
     if kind == "number":
-        return token.replace(",", "") if _THOUSANDS.fullmatch(token) else token
+        return _without_commas(token)
     if kind == "sign":
         return "\u2212"
     if kind == "refusal":

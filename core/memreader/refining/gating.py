@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from memreader.calling import Caller
 from memreader.contexts import encode_alone
@@ -11,6 +12,8 @@ from memreader.extract.fast import FAST_TAG, first_sentence
 from memreader.extract.passage import Passage, cited_passage, render_passage
 from memreader.gates import Verdict
 from memreader.items import TextualMemoryItem
+from memreader.lacking import lacking
+from memreader.lifetimes import now
 from memreader.normalize.language import detect_language
 from memreader.options import Gate
 from memreader.patching import patched
@@ -90,7 +93,7 @@ class Gating:
         """Yield the memories to be judged, those of one session together."""
         wanted = None if ids is None else set(ids)
         groups: dict[tuple[str | None, str | None], list[TextualMemoryItem]] = {}
-        for item in self._store.read(self._user_id, selection):
+        for item in self._store.read(self._user_id, replace(selection, live_at=now())):
             known = item.metadata
             if (wanted is None or item.id in wanted) and _is_statement(item):
                 groups.setdefault((known.session_id, known.agent_id), []).append(item)
@@ -169,5 +172,7 @@ def _changes(item: TextualMemoryItem, verdict: Verdict) -> bool:
 
 def _changed(item: TextualMemoryItem, verdict: Verdict) -> TextualMemoryItem:
     if verdict.keep:
-        return patched(item, {"memory": verdict.text, "key": first_sentence(verdict.text)})
+        # The key that a partial memory lacks follows its words by itself.
+        key = {} if "key" in lacking(item.metadata) else {"key": first_sentence(verdict.text)}
+        return patched(item, {"memory": verdict.text, **key})
     return patched(item, {"status": "archived"})

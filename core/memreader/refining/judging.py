@@ -22,9 +22,6 @@ from memreader.types import Progress
 
 NEAREST = 3
 """Memories that a new one is compared with, the most similar ones."""
-SIMILAR = 0.45
-"""How far above chance two memories are that may be about the same, as a share of what is above it, for MiniLM; other
-embedders are stretched to it, see `scale_of`."""
 
 Pair = tuple[TextualMemoryItem, TextualMemoryItem]
 
@@ -83,7 +80,7 @@ class Judging:
         news = [item for item in self._store.fetch(self._user_id, ids) if item is not None and _stands(item)]
         embedded = embed_texts(self._reader.embedder, [item.memory for item in news])
         scale = scale_of(self._reader.embedder)
-        least = scale.chance + SIMILAR * (1 - scale.chance) / scale.stretch
+        least = scale.chance + self._reader.distiller.model_options.similar * (1 - scale.chance) / scale.stretch
         pairs: dict[frozenset[str], Pair] = {}
         for place, new in enumerate(news):
             if place in embedded.failures:

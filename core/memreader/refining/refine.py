@@ -13,11 +13,13 @@ from memreader.plan import Job
 from memreader.ports import TokenEmbedder
 from memreader.raw import raw_passages
 from memreader.reader import MemReader
-from memreader.records import RawItem, Selection
+from memreader.records import Cap, RawItem, Selection
+from memreader.refining.completing import Completing
 from memreader.refining.gating import Gating
 from memreader.refining.judging import Judging
 from memreader.refining.report import RefineReport
 from memreader.refining.writing import Writing
+from memreader.reviewing import Review, checked_review
 from memreader.stores import Store
 from memreader.types import Message, Progress
 
@@ -26,12 +28,33 @@ CONTEXT = 50
 
 
 class Refining:
-    """Refines what a store holds raw, through a reader with a model."""
+    """Refines what a store holds raw, through a reader with a model.
 
-    def __init__(self, store: Store, reader: MemReader, *, tokens: TokenEmbedder | None = None) -> None:
+    Args:
+        store: Stays the caller's to close.
+        reader: Reads.
+        tokens: Gives token vectors of what is made.
+        unwanted: Gives the names that are not worth a memory on their own, of a user.
+        cap: How many items a user may have.
+        review: What waits for approval.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        reader: MemReader,
+        *,
+        tokens: TokenEmbedder | None = None,
+        unwanted: Callable[[str], Sequence[str]] | None = None,
+        cap: Cap | None = None,
+        review: Review = False,
+    ) -> None:
+        self._review = review
         self._store = store
         self._reader = reader
         self._tokens = tokens
+        self._unwanted = unwanted
+        self._cap = cap
 
     def caller(self) -> Caller:
         """Return who makes the calls of one verb, within the limits of the reader's options."""
@@ -48,6 +71,8 @@ class Refining:
         gates: Sequence[Gate] = (),
         reconcile: Reconcile = True,
         beside: Sequence[str] = (),
+        partial: bool = False,
+        review: Review | None = None,
         progress: Progress | None = None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> Job[RefineReport]:
@@ -62,6 +87,8 @@ class Refining:
             gates: What the memories that are there are checked for, once each, after that.
             reconcile: See `Reconcile`.
             beside: Ids of memories that are new, too, and to be reconciled with what is made.
+            partial: Ask also for what partial memories lack, after that; at most `limit` of them.
+            review: What waits for approval; None for what the memory was told.
             progress: Called with ("refine", windows done, windows).
             stopped: When it says so, no further window is begun.
 
@@ -72,7 +99,8 @@ class Refining:
         raws = self._store.raw(user_id, selection, ids=ids, limit=limit)
         if raws:
             self._reader.checked_mode("fine")
-            yield from self._read(user_id, raws, report, caller, reconcile, progress, stopped)
+            chosen = checked_review(review, self._review)
+            yield from self._read(user_id, raws, report, caller, reconcile, chosen, progress, stopped)
         new = [*beside, *report.added] if reconcile == "model" else []
         if new:
             judging = Judging(self._store, self._reader, user_id, report)
@@ -82,6 +110,12 @@ class Refining:
         for gate in gates:
             gating = Gating(self._store, self._reader, user_id, gate, report, tokens=self._tokens)
             yield from gating.job(caller, selection or Selection(), ids, progress=progress, stopped=stopped)
+        completing = Completing(self._store, self._reader, user_id, report)
+        if partial:
+            which = selection or Selection()
+            yield from completing.job(caller, which, ids, limit=limit, progress=progress, stopped=stopped)
+        completing.note_partial()
+        report.pending.extend(self._store.review.waiting(user_id, [*report.added, *report.existing]))
         return replace(report, usage=caller.usage)
 
     def _read(
@@ -91,15 +125,28 @@ class Refining:
         report: RefineReport,
         caller: Caller,
         reconcile: Reconcile,
+        review: Review,
         progress: Progress | None,
         stopped: Callable[[], bool],
     ) -> Job[None]:
         reader = self._reader
         passages = raw_passages(raws, options=reader.options, tokenizer=reader.tokenizer, before=self._before)
         writing = Writing(
-            self._store, reader, user_id, raws, passages, report, tokens=self._tokens, reconcile=bool(reconcile)
+            self._store,
+            reader,
+            user_id,
+            raws,
+            passages,
+            report,
+            tokens=self._tokens,
+            reconcile=bool(reconcile),
+            cap=self._cap,
+            review=review,
         )
-        yield from reader.distiller.job(passages, caller, writing.take, progress=progress, stopped=stopped)
+        unwanted = () if self._unwanted is None else self._unwanted(user_id)
+        yield from reader.distiller.job(
+            passages, caller, writing.take, unwanted=unwanted, progress=progress, stopped=stopped
+        )
 
     def _before(self, item: TextualMemoryItem, position: int) -> list[tuple[str, Message]]:
         """Return the last messages before a position, as many as a window may repeat."""

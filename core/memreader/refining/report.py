@@ -20,10 +20,16 @@ class RefineReport:
     """Ids of memories that were there already, and rest on more now."""
     refined: list[str] = field(default_factory=list)
     """Ids of the raw items that were read to the end."""
+    pending: list[str] = field(default_factory=list)
+    """Those of `added` and `existing` that wait for approval; see `Memory.review`."""
     left: list[str] = field(default_factory=list)
     """Ids of the raw items that stay raw: the model failed, or they changed meanwhile; see `failures`."""
     rewritten: list[str] = field(default_factory=list)
     """Ids of memories that a gate gave other words."""
+    completed: list[str] = field(default_factory=list)
+    """Ids of partial memories that were given something they lacked."""
+    partial: list[str] = field(default_factory=list)
+    """Ids of memories, made or asked about now, that lack their key, entities or time; `info["missing"]` says what."""
     decisions: list[Decided] = field(default_factory=list)
     """What became of memories beside those that were there, where not both simply stay."""
     archived: list[str] = field(default_factory=list)
@@ -32,6 +38,8 @@ class RefineReport:
     failures: list[Failure] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     """Calls and tokens that the model took."""
+    made_room: list[str] = field(default_factory=list)
+    """Ids of memories that were archived since the user's memory was full; see `Memory.open`."""
 
     def joined(self, other: RefineReport) -> RefineReport:
         """Return what this and another refining did together; both calls of the same caller, whose usage is a sum."""
@@ -39,13 +47,17 @@ class RefineReport:
             [*self.added, *other.added],
             [*self.existing, *other.existing],
             [*self.refined, *other.refined],
+            [*self.pending, *other.pending],
             [*self.left, *other.left],
             [*self.rewritten, *other.rewritten],
+            [*self.completed, *other.completed],
+            [*self.partial, *other.partial],
             [*self.decisions, *other.decisions],
             [*self.archived, *other.archived],
             [*self.dropped, *other.dropped],
             [*self.failures, *other.failures],
             other.usage,
+            [*self.made_room, *other.made_room],
         )
 
 
@@ -56,9 +68,11 @@ def with_refined(report: AddReport, refined: RefineReport) -> AddReport:
         added=[*report.added, *refined.added],
         existing=[*report.existing, *refined.existing],
         decisions=[*report.decisions, *refined.decisions],
+        partial=refined.partial,
         refined=refined.refined,
         left=refined.left,
         dropped=[*report.dropped, *refined.dropped],
         failures=[*report.failures, *refined.failures],
         usage=report.usage + refined.usage,
+        archived=[*report.archived, *refined.made_room],
     )

@@ -8,18 +8,22 @@ from dataclasses import replace
 
 from memreader.contexts import encode_alone
 from memreader.embedding import embed_texts
+from memreader.errors import MemoryFullError
 from memreader.extract.fine import Found, PassageReading
 from memreader.extract.passage import Passage
 from memreader.extract.same import SameFacts
-from memreader.items import SourceMessage
+from memreader.ingest import left_out
+from memreader.items import SourceMessage, TextualMemoryItem
 from memreader.ports import TokenEmbedder
 from memreader.raw import refined_item
 from memreader.reader import MemReader
 from memreader.recall import item_record
+from memreader.reconcile import surface_key
 from memreader.reconciling import settle
-from memreader.records import Batch, ItemRecord, RawItem
+from memreader.records import Batch, Cap, ItemRecord, RawItem
 from memreader.refining.report import RefineReport
 from memreader.reindexing import facts_of
+from memreader.reviewing import Review, under_review
 from memreader.stores import Store
 from memreader.types import Candidate, Failure
 
@@ -38,7 +42,10 @@ class Writing:
         *,
         tokens: TokenEmbedder | None = None,
         reconcile: bool = True,
+        cap: Cap | None = None,
+        review: Review = False,
     ) -> None:
+        self._review = review
         self._store = store
         self._reader = reader
         self._user_id = user_id
@@ -46,6 +53,7 @@ class Writing:
         self._report = report
         self._tokens = tokens
         self._reconcile = reconcile
+        self._cap = cap
         self._embedder = facts_of(reader.embedder).embedder
         self._same = SameFacts()
         self._rests_on: dict[int, frozenset[SourceMessage]] = {}
@@ -115,8 +123,13 @@ class Writing:
             refined=() if failed else refined,
             archives=not (options.keep_raw and options.keep_turns),
             settle=settle if self._reconcile else None,
+            cap=self._cap,
+            spelled=surface_key,
         )
-        written = self._store.write(batch)
+        try:
+            written = self._store.write(batch)
+        except MemoryFullError as error:
+            raise error.after(len(report.added)) from None
         if base and set(base) <= set(written.conflicts):
             where = self._locator(reading.passage)
             reason = "it was changed, deleted or refined by others while the model read it; nothing of it was written"
@@ -125,9 +138,13 @@ class Writing:
         for name, count in read.items():
             self._to_read[name] -= count
         report.refined.extend(batch.refined)
+        report.dropped.extend(left_out(written))
         report.decisions.extend(written.decisions)
+        report.made_room.extend(written.archived)
         fresh = set(written.replaced)
         report.added.extend(item_id for item_id in written.added if item_id not in fresh)
+        made = set(written.added) - fresh
+        report.partial.extend(one.item.id for one in records if one.item.metadata.partial and one.item.id in made)
         self._made.update(item_id for item_id in written.added if item_id not in fresh)
         again = (*written.existing, *(item_id for item_id in written.added if item_id in fresh))
         report.existing.extend(item_id for item_id in again if item_id not in self._made)
@@ -136,6 +153,7 @@ class Writing:
     def _records(self, new: list[Found], repeats: list[tuple[int, Found]]) -> tuple[list[ItemRecord], bool]:
         """Return what is to be written for a passage, and whether a memory could not be embedded."""
         first = len(self._ids)
+        ttl = self._reader.options.session_ttl_hours
         self._ids += [refined_item(found.candidate, self._raws).id for found in new]
         mine: dict[int, Found] = dict(enumerate(new, start=first))
         for number, found in repeats:
@@ -144,7 +162,11 @@ class Writing:
                 continue
             mine[number] = mine[number].joined(found) if number in mine else found
         items = [
-            refined_item(found.candidate, self._raws).model_copy(update={"id": self._ids[number]})
+            self._reviewed(
+                refined_item(found.candidate, self._raws, session_ttl_hours=ttl).model_copy(
+                    update={"id": self._ids[number]}
+                )
+            )
             for number, found in mine.items()
         ]
         embedded = embed_texts(self._reader.embedder, [item.memory for item in items])
@@ -164,6 +186,12 @@ class Writing:
         for number, found in mine.items():
             self._rests_on[number] = self._rests_on.get(number, frozenset()) | set(found.candidate.sources)
         return records, bool(embedded.failures)
+
+    def _reviewed(self, item: TextualMemoryItem) -> TextualMemoryItem:
+        """Return a new memory, under review if it should be, or what it was made from is."""
+        parents = (self._raws[name] for name in item.metadata.evolve_from if name in self._raws)
+        waits = any(parent.metadata.status == "pending" for parent in parents)
+        return under_review(item, self._review, also=waits)
 
     def _locator(self, passage: Passage) -> str:
         name = next((name for line in passage.fresh for name in line.made_from), None)

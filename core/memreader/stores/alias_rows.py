@@ -56,6 +56,13 @@ def groups_of(db: sqlite3.Connection, user_id: str) -> tuple[Groups, dict[int, i
     return groups, {number: numbers[groups.shown(key)] for key, number in numbers.items()}
 
 
+def is_decided(db: sqlite3.Connection, user_id: str, key: str, entity: str) -> bool:
+    """Return whether the user has decided about these two names."""
+    pairs = "(key, entity) IN (VALUES (?, ?), (?, ?))"
+    query = f"SELECT 1 FROM aliases WHERE user_id = ? AND item IS NULL AND {pairs}"
+    return db.execute(query, (user_id, key, entity, entity, key)).fetchone() is not None
+
+
 def decide(db: sqlite3.Connection, user_id: str, key: str, entity: str, origin: str) -> None:
     """Record the user's decision about two names in the place of earlier ones about the same two."""
     pair = {"user": user_id, "one": key, "other": entity}

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from memreader.stores.columns import Arrays
 from memreader.stores.user_index import ARRAYS
 
-VERSION = 2
+VERSION = 3
 MAX_HEADER = 2**20
 
 _MAGIC = b"MRINDEX\n"

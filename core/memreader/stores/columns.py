@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -10,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from memreader.lifetimes import NEVER
 from memreader.records import REPEATED, Keys, Label
 from memreader.stores.around import Around, around_of
 from memreader.traits import Traits, unpack_many
@@ -71,6 +73,8 @@ class Facts:
     all_shared: bool
     session_only: bool
     """Whether any item is shown to one session only."""
+    soonest: int
+    """When the first of those that are alive expires, in Unix seconds; `NEVER` where none does."""
     norm: npt.NDArray[np.float32]
     """What BM25 adds to the occurrences of a term in this row."""
 
@@ -83,6 +87,7 @@ class Columns:
         self._sessions, self._agents = Column(np.int32), Column(np.int32)
         self._groups, self._speakers = Column(np.int32), Column(np.int32)
         self._orders, self._days, self._marks = Column(np.int64), Column(np.int32), Column(np.uint16)
+        self._expires = Column(np.int64)
         self.living = 0
         """How many rows are not dead."""
         self._codes = {name: code for code, name in enumerate(names)}
@@ -111,10 +116,10 @@ class Columns:
     def facts(self) -> Facts:
         """What holds until the next change."""
         if self._facts is None:
-            self._facts = _facts(self._flags.values, self._lengths.values)
+            self._facts = _facts(self._flags.values, self._lengths.values, self._expires.values)
         return self._facts
 
-    def coded(self, labels: Sequence[Label], traits: Sequence[bytes]) -> Arrays:
+    def coded(self, labels: Sequence[Label], traits: Sequence[bytes], expires: Sequence[int | None]) -> Arrays:
         """Return the labels and the traits of n items as arrays of shape (n,): what `extend` takes but for the keys."""
         rows, groups, speakers = unpack_many([packed or NO_TRAITS for packed in traits])
         return {
@@ -126,6 +131,7 @@ class Columns:
             "orders": rows["order"].astype(np.int64),
             "days": rows["day"].astype(np.int32),
             "marks": rows["marks"].astype(np.uint16),
+            "expires": np.array([NEVER if second is None else second for second in expires], np.int64),
         }
 
     def extend(self, arrays: Mapping[str, npt.NDArray[Any]], lengths: npt.NDArray[Any]) -> None:
@@ -177,6 +183,7 @@ class Columns:
         allowed: Keys | None,
         archived: bool = False,
         repeated: bool = False,
+        now: float = -math.inf,
     ) -> Keys | None:
         """Return the rows that may be found, ascending; None for every row. See `UserIndex.search`."""
         facts = self.facts
@@ -191,6 +198,8 @@ class Columns:
             mask = same_session if isolate else mask | same_session
         if repeated:
             mask = mask | self._repeated
+        if facts.soonest <= now:
+            mask = mask & (self._expires.values > now)
         if agent_id is not None:
             mask = mask & (self._agents.values == self._known(agent_id))
         if allowed is not None:
@@ -242,6 +251,7 @@ class Columns:
         return {
             "flags": self._flags, "sessions": self._sessions, "agents": self._agents, "groups": self._groups,
             "speakers": self._speakers, "orders": self._orders, "days": self._days, "marks": self._marks,
+            "expires": self._expires,
         }  # fmt: skip
 
     @property
@@ -272,7 +282,7 @@ def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return ordered[first]
 
 
-def _facts(flags: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int32]) -> Facts:
+def _facts(flags: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int32], expires: npt.NDArray[np.int64]) -> Facts:
     alive = flags & ALIVE != 0
     shown = flags & (ALIVE | ARCHIVED) == ALIVE
     shared = flags & (ALIVE | ARCHIVED | SESSION_ONLY) == ALIVE
@@ -284,7 +294,9 @@ def _facts(flags: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int32]) -> Fact
         if len(living):
             relative[kind] /= max(living.mean(), 1.0)
     norm = (K1 * (1 - B + B * relative)).astype(np.float32)
-    return Facts(alive, shown, shared, bool(shared.all()), bool((shown != shared).any()), norm)
+    session_only = bool((shown != shared).any())
+    soonest = int(expires.min(initial=NEVER, where=alive))
+    return Facts(alive, shown, shared, bool(shared.all()), session_only, soonest, norm)
 
 
 def _flags_of(label: Label) -> int:

@@ -6,9 +6,9 @@ import json
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from memreader.records import Deleted
 from memreader.stores.changes import ChangeNumbers, user_hash
@@ -18,8 +18,16 @@ from memreader.stores.sqlite_graph import drop_unmentioned
 from memreader.stores.tokens import forget_around
 from memreader.stores.versions import add_event, last_event, now
 
+EXPIRED = "expired"
+"""Cause of the deletion of what has expired: what it stood in front of stands again, and nothing is made again."""
 OF_SOURCE = "item_sources CROSS JOIN items ON items.id = item"
 """Items by a source key. CROSS, since the planner would else start from all items of the user, however many."""
+
+
+REJECTED: Final = "rejected"
+"""Why an item is deleted that was under review."""
+_ALONE = ("delete", REJECTED)
+"""Causes that mean the item alone, not what it was made from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +79,7 @@ class Eraser:
         parents: dict[str, None] = {}
         standing = Standing(self._db, self._user_id, self._numbers)
         # Who deletes a memory means all that say the same.
-        repeats = standing.behind(keys) if cause == "delete" else []
+        repeats = standing.behind(keys) if cause in _ALONE else []
         doomed = {*keys, *repeats}
         for key in (*keys, *repeats):
             query = "SELECT item_id, metadata FROM items WHERE id = ?"
@@ -90,8 +98,8 @@ class Eraser:
             self._record_deletion(item_id, metadata, cause, traceless=traceless)
             if key not in repeats:
                 ids.append(item_id)
-        standing.refresh(revive=cause != "delete")
-        if cause != "delete":  # Who deletes a memory alone doesn't want it made again.
+        standing.refresh(revive=cause not in _ALONE)
+        if cause not in (*_ALONE, EXPIRED):  # Who deletes a memory alone doesn't want it made again.
             raw_again(self._db, self._user_id, parents, self._numbers)
         if ids:
             self.purge_is_due()
@@ -145,9 +153,9 @@ class Eraser:
         self._forget_retold(row)
         self.purge_is_due()
 
-    def forget_around(self) -> None:
-        """Delete the token vectors that were made with the words erased so far."""
-        forget_around(self._db, self._user_id, self._silent)
+    def forget_around(self, *, but: Collection[tuple[str, int]] = ()) -> None:
+        """Delete the token vectors that were made with the words erased so far; not with those at some places."""
+        forget_around(self._db, self._user_id, [place for place in self._silent if place not in but])
         self._silent.clear()
 
     def _forget_retold(self, row: int) -> None:
@@ -184,7 +192,18 @@ class Eraser:
         query = "SELECT count(*) FROM messages WHERE user_id = ? AND NOT deleted"
         messages = db.execute(query, user).fetchone()[0]
         documents = db.execute("SELECT count(*) FROM documents WHERE user_id = ?", user).fetchone()[0]
-        for table in ("items", "messages", "documents", "ledger", "history", "entities", "statement_keys", "gone"):
+        tables = (
+            "items",
+            "messages",
+            "documents",
+            "ledger",
+            "history",
+            "entities",
+            "statement_keys",
+            "gone",
+            "rejected",
+        )
+        for table in tables:
             db.execute(f"DELETE FROM {table} WHERE user_id = ?", user)
         number = self._numbers.next()
         db.execute("INSERT OR REPLACE INTO erased VALUES (?, ?)", (user_hash(store_id, self._user_id), number))

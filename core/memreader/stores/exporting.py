@@ -10,7 +10,8 @@ import numpy as np
 
 from memreader.ports import Vectors
 from memreader.stores.facts import Facts
-from memreader.stores.sqlite_graph import relations_of
+from memreader.stores.feedback_rows import feedback_rows
+from memreader.stores.withholding import all_relations
 
 PART = 4096
 """Vectors handed out at once."""
@@ -28,6 +29,7 @@ class Rows:
     def __init__(self, db: sqlite3.Connection, user_id: str | None, facts: Facts) -> None:
         self._db = db
         self._where = "" if user_id is None else "WHERE user_id = ?"
+        self._decided = f"{self._where or 'WHERE true'} AND item IS NULL"
         self._values: tuple[str, ...] = () if user_id is None else (user_id,)
         self.facts = facts
 
@@ -37,7 +39,7 @@ class Rows:
 
     def users(self) -> list[str]:
         """Return the ids of everyone of whom there is a row, in alphabetical order."""
-        tables = ("items", "messages", "documents", "ledger", "history")
+        tables = ("items", "messages", "documents", "ledger", "history", "rejected")
         query = " UNION ".join(f"SELECT user_id FROM {table} {self._where}" for table in tables) + " ORDER BY 1"
         return [user for (user,) in self._db.execute(query, self._values * len(tables))]
 
@@ -47,6 +49,22 @@ class Rows:
         query = f"SELECT {', '.join(columns)} FROM {table} {self._where} ORDER BY {order.get(table, 'id')}"
         for row in self._db.execute(query, self._values):
             yield dict(zip(columns, row, strict=True))
+
+    def aliases(self) -> Iterator[dict[str, Any]]:
+        """Yield what the users decided about pairs of names, oldest first; what items state comes with their words."""
+        query = f"SELECT user_id, key, entity, origin FROM aliases {self._decided} ORDER BY id"
+        for row in self._db.execute(query, self._values):
+            yield dict(zip(("user_id", "key", "entity", "origin"), row, strict=True))
+
+    def count_aliases(self) -> int:
+        """Return how many of these there will be."""
+        return int(self._db.execute(f"SELECT count(*) FROM aliases {self._decided}", self._values).fetchone()[0])
+
+    def rejected(self) -> Iterator[dict[str, Any]]:
+        """Yield the hashes of what was rejected, in hex, with the store that each is keyed with."""
+        query = f"SELECT user_id, store, lower(hex(hash)) FROM rejected {self._where} ORDER BY user_id, store, hash"
+        for user_id, store, hashed in self._db.execute(query, self._values):
+            yield {"user_id": user_id, "store": store, "hash": hashed}
 
     def items(self) -> Iterator[dict[str, Any]]:
         """Yield the items by first add: the columns of `items.jsonl` in an archive."""
@@ -59,9 +77,10 @@ class Rows:
                 "memory": memory,
                 "metadata": metadata,
                 "source_keys": [source for (source,) in sources],
-                "relations": [list(relation) for relation in relations_of(self._db, key)],
+                "relations": [list(relation) for relation in all_relations(self._db, key)],
                 "settled": self._settled(key),
                 "standing": self._standing(key),
+                "feedback": list(feedback_rows(self._db, key)),
             }
 
     def _settled(self, key: int) -> list[list[str]]:

@@ -31,6 +31,7 @@ from memreader.filters import (
     nesting,
 )
 from memreader.items import SourceMessage, TextualMemoryMetadata
+from memreader.spelling import entity_key
 
 _COLUMNS = {"id": "item_id"} | {
     name: name for name in ("memory", "session_id", "agent_id", "status", "visibility", "source")
@@ -58,6 +59,7 @@ def register(connection: sqlite3.Connection) -> None:
     """Give `connection` the functions that conditions call; needed once for each connection."""
     connection.create_function("memreader_clock", 1, _clock, deterministic=True)
     connection.create_function("memreader_instant", 1, _instant, deterministic=True)
+    connection.create_function("memreader_entity_key", 1, entity_key, deterministic=True)
     connection.create_function("memreader_without_nul", 1, _without_nul, deterministic=True)
 
 
@@ -132,6 +134,9 @@ def _extracted(written: str, name: str, model: type[BaseModel]) -> _Sql:
 def _of_list(condition: Condition) -> _Sql:
     rows = f"json_each({_METADATA}, '$.{condition.field}') AS part"
     match = _compared(_Sql("part.atom"), "$in", condition.values)
+    if condition.keys:
+        among = "memreader_entity_key(part.atom) IN (SELECT value FROM json_each(?))"
+        match = _any([match, _Sql(among, (_json(condition.keys),))])
     found = [_Sql(f"EXISTS (SELECT 1 FROM {rows} WHERE {match.text})", match.values)]
     if None in condition.values:
         found.append(_Sql(f"NOT EXISTS (SELECT 1 FROM {rows})"))

@@ -12,8 +12,10 @@ from typing import Any
 from memreader.errors import DimensionMismatchError, ItemExistsError, SourceExistsError
 from memreader.items import TextualMemoryItem
 from memreader.records import ItemRecord
+from memreader.stores.alias_rows import decide, drop_nameless, is_decided
 from memreader.stores.changes import ChangeNumbers
 from memreader.stores.erasing import Eraser
+from memreader.stores.feedback_rows import take_feedback
 from memreader.stores.inserting import insert_item
 from memreader.stores.rows import kept_metadata
 from memreader.stores.settling import Standing
@@ -31,7 +33,7 @@ FARTHEST = 2**53
 
 
 class Importer:
-    """Takes rows in, kind by kind: messages, documents, items, ledger, history.
+    """Takes rows in, kind by kind: messages, documents, items, ledger, history, aliases, rejected.
 
     Args:
         db: Inside a transaction.
@@ -54,6 +56,8 @@ class Importer:
         """Sources that were not taken in, and those of items that were not because of them."""
         self._taken: dict[tuple[str, str], bool] = {}
         """Whether an item was taken in."""
+        self._users: set[str] = set()
+        """Whose items, or decisions about names, came in."""
         self._settled: list[tuple[str, ...]] = []
         """User, item, the one in front of it, kind, time, reason."""
         self.added = self.existing = self.replaced = 0
@@ -146,11 +150,13 @@ class Importer:
         key = insert_item(db, user_id, record, self._metadata(user_id, item), self._numbers.next())
         if row.get("standing") is not None:
             self._bring(user_id, key, json.loads(row["standing"]))
+        take_feedback(db, user_id, key, self._numbers, row.get("feedback", ()), dimension=self._dimension)
         self._taken[user_id, item.id] = True
+        self._users.add(user_id)
         self.added += 1
 
     def settle(self) -> None:
-        """Put the items behind those in front of them, now that all are here, and their history.
+        """Put the items behind those in front of them, now that all are here, and their history and aliases.
 
         What is missing of one or the other end is left out, and the rest has the place that it then has.
         """
@@ -168,6 +174,8 @@ class Importer:
                     if key is not None:
                         standing.lost(key, "what it was settled with was not imported", was_behind=is_behind)
             standing.refresh()
+        for user_id in self._users:
+            drop_nameless(self._db, user_id)
 
     def _key(self, user_id: str, item_id: str) -> int | None:
         """Return the number of an item that was taken in."""
@@ -203,6 +211,18 @@ class Importer:
             columns = ("version", "event", "at", "cause", "memory", "metadata")
             query = f"INSERT INTO history (user_id, item_id, {', '.join(columns)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
             self._db.execute(query, (user_id, item_id, *(row[name] for name in columns)))
+
+    def alias(self, row: Mapping[str, Any]) -> None:
+        """Take in what the user decided about two names, unless that was decided here, too, and stays."""
+        user_id, pair = row["user_id"], (row["key"], row["entity"])
+        self._users.add(user_id)
+        if self._on_conflict == "replace" or not is_decided(self._db, user_id, *pair):
+            decide(self._db, user_id, *pair, row["origin"])
+
+    def rejected(self, row: Mapping[str, Any]) -> None:
+        """Take in that words were rejected; items of them that came in, or were here, stay."""
+        values = (row["user_id"], row["store"], bytes.fromhex(row["hash"]))
+        self._db.execute("INSERT OR IGNORE INTO rejected VALUES (?, ?, ?)", values)
 
     def begin_history(self) -> None:
         """Note which steps were there before."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from memreader.errors import DimensionMismatchError, EmbedderMismatchError, StoreError
 from memreader.filters import Filter
+from memreader.lifetimes import now
 from memreader.ports import PostingIndex, VectorIndex, Vectors
 from memreader.records import Changes, Selection
 from memreader.stores.checkpoints import Checkpoints
@@ -99,6 +100,7 @@ class Indexes:
                 allowed=allowed,
                 archived=archived,
                 repeated=repeated,
+                now=now(),
             )
 
     def _load(self, user_id: str) -> UserIndex:

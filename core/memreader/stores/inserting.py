@@ -6,12 +6,12 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from memreader.lifetimes import second_of
 from memreader.records import ItemRecord
-from memreader.stores.alias_rows import add_stated
 from memreader.stores.rows import as_json, evidence_of, placed
-from memreader.stores.settling import write_keys
-from memreader.stores.sqlite_graph import add_mentions
+from memreader.stores.settling import add_keys
 from memreader.stores.tokens import write_tokens
+from memreader.stores.withholding import bring
 
 
 def insert_item(db: sqlite3.Connection, user_id: str, record: ItemRecord, metadata: Mapping[str, Any], seq: int) -> int:
@@ -24,11 +24,11 @@ def insert_item(db: sqlite3.Connection, user_id: str, record: ItemRecord, metada
         raise ValueError("an item that is new needs a vector")
     item, fields = record.item, record.item.metadata
     cursor = db.execute(
-        "INSERT INTO items (user_id, item_id, seq, session_id, agent_id, status, visibility, source, memory, metadata) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO items (user_id, item_id, seq, session_id, agent_id, status, visibility, source, memory, metadata, "
+        "expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             user_id, item.id, seq, fields.session_id, fields.agent_id, fields.status, fields.visibility, fields.source,
-            item.memory, as_json(metadata),
+            item.memory, as_json(metadata), second_of(fields.expires_at),
         ),
     )  # fmt: skip
     key = int(cursor.lastrowid or 0)
@@ -37,13 +37,13 @@ def insert_item(db: sqlite3.Connection, user_id: str, record: ItemRecord, metada
     if record.tokens is not None:
         write_tokens(db, user_id, key, record.tokens, seq)
     link(db, key, record.source_keys)
-    add_mentions(db, user_id, key, fields.entities, record.relations)
-    add_stated(db, user_id, key, record.aliases)
+    bring(db, user_id, key, fields.status, fields.entities, (record.relations, record.aliases))
     if record.keys:
-        write_keys(db, user_id, key, record.keys)
+        add_keys(db, user_id, key, record.keys)
     return key
 
 
 def link(db: sqlite3.Connection, key: int, source_keys: Sequence[str]) -> None:
     """Keep what an item was made from."""
-    db.executemany("INSERT OR IGNORE INTO item_sources VALUES (?, ?)", [(key, source) for source in source_keys])
+    if source_keys:
+        db.executemany("INSERT OR IGNORE INTO item_sources VALUES (?, ?)", [(key, source) for source in source_keys])

@@ -5,21 +5,32 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from memreader.lacking import filled_by
+from memreader.lifetimes import NEVER, now
 from memreader.records import Batch, ItemRecord, Selection
 from memreader.stores.changes import ChangeNumbers
 from memreader.stores.rows import bound, item_of
 from memreader.stores.selecting import LARGEST, condition_of
+from memreader.stores.withholding import NOT_WITHHELD, PENDING, any_stands, any_waits
 from memreader.types import READABLE_FLAGS, Message
 
 REFINED = "refined"
 """Reading key in the ledger of a raw item (as source key `i:` and its id) that was read and gave nothing."""
 _IS_RAW = (
-    "items.status = 'activated' AND json_extract(items.metadata, '$.is_fast') AND NOT EXISTS (SELECT 1 FROM ledger "
-    f"WHERE user_id = items.user_id AND source_key = 'i:' || item_id AND reading_key = '{REFINED}')"
+    "items.status IN ('activated', 'pending') AND json_extract(items.metadata, '$.is_fast') AND NOT EXISTS (SELECT 1 "
+    f"FROM ledger WHERE user_id = items.user_id AND source_key = 'i:' || item_id AND reading_key = '{REFINED}')"
 )
+
+_MADE_OF = (
+    "FROM item_sources CROSS JOIN items ON items.id = item WHERE item_sources.source_key = messages.source_key "
+    "AND items.user_id = messages.user_id"
+)
+_NOT_EXPIRED = f"coalesce((SELECT max(coalesce(items.expires, {NEVER})) {_MADE_OF}) > ?, 1)"
+"""Of a message: that something made of it is there that has not expired, or that nothing is there."""
 
 Row = tuple[str, str, str]
 """item_id, memory, metadata."""
@@ -42,7 +53,7 @@ def raw_rows(
 def _rows(
     db: sqlite3.Connection, user_id: str, selection: Selection, ids: Sequence[str] | None, limit: int
 ) -> Iterator[tuple[Any, ...]]:
-    condition, values = condition_of(user_id, selection)
+    condition, values = condition_of(db, user_id, replace(selection, live_at=now()))
     query = f"SELECT items.id, item_id, memory, metadata FROM items WHERE {condition} AND {_IS_RAW}"
     if ids is None:
         yield from db.execute(f"{query} ORDER BY items.id LIMIT ?", (*values, min(limit, LARGEST))).fetchall()
@@ -65,15 +76,20 @@ def messages_before(
 def messages_near(
     db: sqlite3.Connection, user_id: str, session_id: str | None, position: int, *, limit: int, later: bool = False
 ) -> list[tuple[str, Message]]:
-    """Return the readable messages next to a position, before or after it, oldest first, with their source keys."""
+    """Return the readable messages next to a position, before or after it, oldest first, with their source keys.
+
+    Without those of which all that was made has expired.
+    """
+    # Looking it up for each message costs as much as they do.
+    shown = NOT_WITHHELD if any_waits(db, user_id) else "TRUE"
     rule = "> ? AND NOT deleted ORDER BY position" if later else "< ? AND NOT deleted ORDER BY position DESC"
     query = (
         "SELECT source_key, role, content, position, name, chat_time, time_inferred, message_id, flags FROM messages "
-        f"WHERE user_id = ? AND session_id = ? AND position {rule}"
+        f"WHERE user_id = ? AND session_id = ? AND {_NOT_EXPIRED} AND {shown} AND position {rule}"
     )
     found: list[tuple[str, Message]] = []
     for key, role, content, index, name, time, inferred, message_id, flags in db.execute(
-        query, (user_id, session_id or "", position)
+        query, (user_id, session_id or "", now(), position)
     ):
         if len(found) == limit:
             break
@@ -131,7 +147,8 @@ def link_refined(db: sqlite3.Connection, batch: Batch, numbers: ChangeNumbers) -
             metadata["evolve_to"] = links
             if is_read:
                 metadata.pop("is_fast", None)
-            if is_read and batch.archives:
+            stands = metadata.get("status") != PENDING and any_stands(db, batch.user_id, links)
+            if is_read and batch.archives and stands:
                 metadata["status"] = "archived"
                 db.execute("UPDATE items SET status = 'archived', seq = ? WHERE id = ?", (numbers.next(), key))
             text = json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
@@ -207,6 +224,6 @@ def grown(db: sqlite3.Connection, record: ItemRecord, memory: str, metadata: str
         name: list(dict.fromkeys((*getattr(known, name), *getattr(more, name))))
         for name in ("sources", "entities", "evolve_from")
     }
-    update["updated_at"] = more.updated_at
+    update |= filled_by(known, more) | {"updated_at": more.updated_at}
     item = item.model_copy(update={"metadata": known.model_copy(update=update)})
     return ItemRecord(item, None, {}, record.source_keys, base_version=known.version)

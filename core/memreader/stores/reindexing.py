@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from memreader.errors import ReindexInterruptedError
 from memreader.ports import Vectors
 from memreader.stores.database import Database
+from memreader.stores.feedback_rows import forget_vectors
 from memreader.stores.rows import evidence_of
 
 _PREFIX = "reindex_"
@@ -83,6 +84,7 @@ class Reindexing:
                 "FROM staged WHERE staged.item = evidence.item)"
             )
             db.execute("DELETE FROM staged")
+            forget_vectors(db)
             db.execute("DELETE FROM meta WHERE key LIKE 'reindex\\_%' ESCAPE '\\'")
             db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", self._facts.items())
             db.execute("UPDATE counters SET seq = seq + 1, epoch = seq + 1")

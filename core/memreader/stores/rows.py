@@ -17,6 +17,7 @@ from memreader.traits import moved
 
 # The times would be compared with their defaults, each of which is a look at the clock.
 _OWN = {"embedding", "created_at", "updated_at"}
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 MAX_COUNT = 65535
 """Occurrences of a term are kept in two bytes."""
 
@@ -42,7 +43,7 @@ def kept_metadata(
 
 def as_json(data: Mapping[str, Any]) -> str:
     """Return metadata as the database keeps it."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return _encode(data)
 
 
 def item_of(path: Path, item_id: str, memory: str, metadata: str) -> TextualMemoryItem:

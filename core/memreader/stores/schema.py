@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from memreader.errors import StoreCorruptError, StoreVersionError
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 OLDEST = 1
 """The oldest version that `migrations/` leads on from."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memreader.records import Selection
+from memreader.stores.alias_filters import with_aliases
 from memreader.stores.filter_sql import condition_sql
 from memreader.stores.rows import bound
 
@@ -15,21 +16,21 @@ LARGEST = 2**63 - 1
 """SQLite's largest whole number."""
 
 _OF_KEYS = "items.id IN (SELECT item FROM item_sources WHERE source_key IN (SELECT value FROM json_each(?)))"
-# What a statement itself brought, without the sources of those that repeat it.
+# Of a statement that stands for others, those that it brought: theirs are their own.
 _OWN_SOURCES = (
     "json_each(coalesce((SELECT sources FROM standing WHERE item = items.id), "
-    "json_extract(items.metadata, '$.sources')))"
+    "json_extract(items.metadata, '$.sources'), '[]'))"
 )
 _OF_MESSAGE = (
     "(items.id IN (SELECT item FROM messages CROSS JOIN item_sources USING (source_key) WHERE messages.user_id = ? "
-    f"AND message_id = ? AND (? IS NULL OR messages.session_id = ?)) OR EXISTS (SELECT 1 FROM {_OWN_SOURCES} "
-    "WHERE json_extract(value, '$.message_id') = ? AND (? IS NULL OR json_extract(value, '$.session_id') "
-    "= ? OR items.session_id = ?)))"
+    "AND message_id = ? AND (? IS NULL OR messages.session_id = ?)) OR "
+    f"EXISTS (SELECT 1 FROM {_OWN_SOURCES} WHERE json_extract(value, '$.message_id') = ? AND (? IS NULL OR "
+    "json_extract(value, '$.session_id') = ? OR items.session_id = ?)))"
 )
 _OF_DOCUMENT = (
     "(items.id IN (SELECT item FROM documents CROSS JOIN item_sources USING (source_key) WHERE documents.user_id = ? "
-    f"AND (doc_path = ? OR doc_key = ?)) OR EXISTS (SELECT 1 FROM {_OWN_SOURCES} "
-    "WHERE json_extract(value, '$.doc_path') = ?))"
+    "AND (doc_path = ? OR doc_key = ?)) OR "
+    f"EXISTS (SELECT 1 FROM {_OWN_SOURCES} WHERE json_extract(value, '$.doc_path') = ?))"
 )
 
 _STANDS = "NOT EXISTS (SELECT 1 FROM settled WHERE item = items.id)"
@@ -47,7 +48,7 @@ def whole_user(doomed: Sequence[str] | Selection) -> bool:
     return isinstance(doomed, Selection) and doomed == Selection()
 
 
-def condition_of(user_id: str, selection: Selection) -> tuple[str, list[Any]]:
+def condition_of(db: sqlite3.Connection, user_id: str, selection: Selection) -> tuple[str, list[Any]]:
     """Return what the rows of `items` that a selection means fulfil, as SQL and the values to bind."""
     parts: list[str] = ["items.user_id = ?"]
     values: list[Any] = [user_id]
@@ -59,7 +60,7 @@ def condition_of(user_id: str, selection: Selection) -> tuple[str, list[Any]]:
         parts.append("items.agent_id = ?")
         values.append(selection.agent_id)
     if selection.where is not None:
-        condition, more = condition_sql(selection.where)
+        condition, more = condition_sql(with_aliases(db, user_id, selection.where))
         parts.append(condition)
         values += more
     if selection.source_keys is not None:
@@ -71,9 +72,17 @@ def condition_of(user_id: str, selection: Selection) -> tuple[str, list[Any]]:
         values += [user_id, message, session, session, message, session, session, session]
     if not selection.repeats:
         parts.append("NOT EXISTS (SELECT 1 FROM settled WHERE item = items.id AND kind = 'merge')")
+    if not selection.pending:
+        parts.append("items.status <> 'pending'")
     if not selection.behind:
         parts.append(_STANDS if session is None else f"{_STANDS} OR {IN_ITS_SESSION}")
         parts.append("items.status = 'activated' OR json_extract(items.metadata, '$.valid_until') IS NULL")
+    if selection.live_at is not None:
+        parts.append("items.expires IS NULL OR items.expires > ?")
+        values.append(selection.live_at)
+    if selection.expired_by is not None:
+        parts.append("items.expires <= ?")
+        values.append(selection.expired_by)
     if selection.document is not None:
         name = bound(selection.document)
         parts.append(_OF_DOCUMENT)
@@ -86,7 +95,7 @@ def keys_of(
 ) -> list[int]:
     """Return the numbers of the user's items: by id in the order asked, each once; by selection in the order of add."""
     if isinstance(wanted, Selection):
-        condition, values = condition_of(user_id, wanted)
+        condition, values = condition_of(db, user_id, wanted)
         query = f"SELECT id FROM items WHERE {condition} ORDER BY id LIMIT ? OFFSET ?"
         return [key for (key,) in db.execute(query, (*values, min(limit, LARGEST), min(offset, LARGEST)))]
     query = "SELECT id FROM items WHERE user_id = ? AND item_id = ?"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memreader.items import TextualMemoryItem
-from memreader.records import Batch, Decided, Decision, ItemRecord
+from memreader.lifetimes import NEVER, now, second_of
+from memreader.records import Batch, Decided, Decision, ItemRecord, Side
 from memreader.stores.changes import ChangeNumbers
 from memreader.stores.rows import bound, item_of
 from memreader.stores.settling import MERGE, SUPERSEDE, Standing, happened, hashed, moment
@@ -41,8 +42,13 @@ class Settler:
         self._batch = batch
         self._numbers = numbers
 
-    def verdicts(self, record: ItemRecord) -> list[Verdict]:
-        """Return what is decided about a new statement and each that shares a key with it, oldest first; no "add"."""
+    def verdicts(self, record: ItemRecord, *, skips: bool = True) -> list[Verdict]:
+        """Return what is decided about a new statement and each that shares a key with it, oldest first; no "add".
+
+        Args:
+            record: The statement.
+            skips: Whether it may be left out; one that is there already is put behind instead.
+        """
         settle, user_id = self._batch.settle, self._batch.user_id
         metadata = record.item.metadata
         if settle is None or not record.keys or metadata.status != "activated":
@@ -53,15 +59,22 @@ class Settler:
             f"WHERE statement_keys.user_id = ? AND key IN ({', '.join('?' * len(record.keys))}) AND agent_id IS ? "
             "AND (visibility = ?) AND (visibility <> 'session' OR session_id IS ?) "
             "AND (status = 'activated' OR EXISTS (SELECT 1 FROM settled WHERE item = items.id)) "
+            "AND (expires IS NULL OR expires > ?) "
             f"ORDER BY items.id DESC LIMIT {MOST}"
         )
         keys = map(hashed, record.keys)
-        values = (user_id, *keys, metadata.agent_id, metadata.visibility, metadata.session_id)
+        values = (user_id, *keys, metadata.agent_id, metadata.visibility, metadata.session_id, now())
+        rows = self._db.execute(query, values).fetchall()
+        if not rows:
+            return []
         path = Path(self._db.execute("PRAGMA database_list").fetchone()[2])
         found: list[Verdict] = []
-        for key, *row in reversed(self._db.execute(query, values).fetchall()):
+        for key, *row in reversed(rows):
             item = item_of(path, row[0], row[1], row[2])
             decision = settle(record.item, item)
+            if decision.action == "skip" and not skips:
+                decision = replace(decision, action=MERGE, keeps="old")
+            decision = longest_lived(decision, record.item, item)
             if decision.action != "add":
                 found.append(Verdict(key, item, decision))
         return found
@@ -72,7 +85,7 @@ class Settler:
         done: list[Decided] = []
         for one in self._batch.decided:
             new, old = self._as_judged(one.new), self._as_judged(one.old)
-            decision = one.decision
+            decision = longest_lived(one.decision, one.new, one.old)
             if new is None or old is None or decision.action not in (MERGE, SUPERSEDE):
                 continue
             behind, by, front = (old, new, one.new) if decision.keeps == "new" else (new, old, one.old)
@@ -87,9 +100,9 @@ class Settler:
         """Return the number of a statement that stands and says what it did; None if it doesn't."""
         query = (
             "SELECT id FROM items WHERE user_id = ? AND item_id = ? AND memory = ? AND status = 'activated' "
-            "AND NOT EXISTS (SELECT 1 FROM settled WHERE item = items.id)"
+            "AND NOT EXISTS (SELECT 1 FROM settled WHERE item = items.id) AND (expires IS NULL OR expires > ?)"
         )
-        row = self._db.execute(query, (self._batch.user_id, bound(item.id), item.memory)).fetchone()
+        row = self._db.execute(query, (self._batch.user_id, bound(item.id), item.memory, now())).fetchone()
         return None if row is None else int(row[0])
 
     def settle(self, key: int, record: ItemRecord, verdicts: list[Verdict]) -> tuple[list[Decided], str | None]:
@@ -164,6 +177,22 @@ class Settler:
                 stands = one.item.id
             done.append(one.as_decided(record))
         return stands
+
+
+def longest_lived(decision: Decision, new: TextualMemoryItem, old: TextualMemoryItem) -> Decision:
+    """Return the decision so that of two that say the same the one that lives longer stands for both.
+
+    Else what is kept for good would go out of sight with what is kept for an hour.
+    """
+    if decision.action not in ("merge", "skip"):
+        return decision
+    ends = {side: second_of(item.metadata.expires_at) for side, item in (("new", new), ("old", old))}
+    new_end, old_end = (NEVER if end is None else end for end in (ends["new"], ends["old"]))
+    front = "new" if decision.action == "merge" and decision.keeps == "new" else "old"
+    longer: Side = "new" if new_end > old_end else "old"
+    if new_end == old_end or front == longer:
+        return decision
+    return replace(decision, action="merge", keeps=longer)
 
 
 def _happened(item: TextualMemoryItem) -> str:

@@ -31,6 +31,11 @@ def hashed(key: str) -> bytes:
 def write_keys(db: sqlite3.Connection, user_id: str, item: int, keys: Iterable[str]) -> None:
     """Keep by which keys a statement is found, in the place of those it had."""
     db.execute("DELETE FROM statement_keys WHERE item = ?", (item,))
+    add_keys(db, user_id, item, keys)
+
+
+def add_keys(db: sqlite3.Connection, user_id: str, item: int, keys: Iterable[str]) -> None:
+    """Keep by which keys a statement that is new is found."""
     rows = [(user_id, hashed(key), item) for key in keys]
     db.executemany("INSERT OR IGNORE INTO statement_keys VALUES (?, ?, ?)", rows)
 

@@ -7,11 +7,12 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from memreader.errors import EntityNotFoundError
-from memreader.records import Entity, Relation
+from memreader.records import Entity, Link, Relation
 from memreader.spelling import entity_key
 from memreader.stores.alias_groups import Groups
 from memreader.stores.alias_rows import decide, groups_of, take_apart
 from memreader.stores.database import Database
+from memreader.stores.graph_links import links
 
 
 def add_mentions(
@@ -28,16 +29,25 @@ def add_mentions(
     for name in (*names, *(end for head, _, tail in relations for end in (head, tail))):
         key = entity_key(name)
         if key and key not in numbers:
-            db.execute("INSERT OR IGNORE INTO entities (user_id, key, name) VALUES (?, ?, ?)", (user_id, key, name))
-            query = "SELECT id FROM entities WHERE user_id = ? AND key = ?"
-            numbers[key] = db.execute(query, (user_id, key)).fetchone()[0]
+            numbers[key] = _number_of(db, user_id, key, name)
     db.executemany("INSERT OR IGNORE INTO mentions VALUES (?, ?)", [(number, item) for number in numbers.values()])
+    if not relations:
+        return
     rows = [
         (numbers[entity_key(head)], relation, numbers[entity_key(tail)], item)
         for head, relation, tail in relations
         if entity_key(head) and entity_key(tail)
     ]
     db.executemany("INSERT OR IGNORE INTO relations (head, relation, tail, item) VALUES (?, ?, ?, ?)", rows)
+
+
+def _number_of(db: sqlite3.Connection, user_id: str, key: str, name: str) -> int:
+    """Return the number of an entity, made if there is none. Inside a transaction: nobody else makes it."""
+    known = db.execute("SELECT id FROM entities WHERE user_id = ? AND key = ?", (user_id, key)).fetchone()
+    if known:
+        return int(known[0])
+    query = "INSERT INTO entities (user_id, key, name) VALUES (?, ?, ?)"
+    return int(db.execute(query, (user_id, key, name)).lastrowid or 0)
 
 
 def mention_anew(
@@ -165,6 +175,11 @@ class SqliteGraph:
         with self._database.snapshot() as db:
             values = {**_values(db, user_id), "each": each}
             return db.execute(query, values).fetchall()
+
+    def links(self, user_id: str, items: Sequence[int], *, entities: int, each: int) -> list[Link]:
+        """Return what items mention, or relations join to that, and who mentions it; see the port."""
+        with self._database.snapshot() as db:
+            return links(db, user_id, items, entities=entities, each=each)
 
     def decided(self, user_id: str) -> list[tuple[str, str]]:
         """Return pairs of keys that are known to be one, or told apart."""

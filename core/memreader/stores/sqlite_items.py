@@ -61,9 +61,14 @@ class SqliteItems:
             return np.array(keys_of(db, user_id, selection, limit=limit, offset=offset), np.int64)
 
     def has_any(self, user_id: str) -> bool:
-        """Return whether the user has any item."""
+        """Return whether the user has any item that is not under review."""
         with self._database.reading() as db:
-            return db.execute("SELECT 1 FROM items WHERE user_id = ? LIMIT 1", (user_id,)).fetchone() is not None
+            return (
+                db.execute(
+                    "SELECT 1 FROM items WHERE user_id = ? AND status <> 'pending' LIMIT 1", (user_id,)
+                ).fetchone()
+                is not None
+            )
 
     def fetch(
         self, user_id: str, ids: Sequence[str] | Keys, *, until: int | None = None
@@ -103,13 +108,16 @@ class SqliteItems:
 
         They come in the order of the sources, those of one source oldest first, each once.
         """
+        keys = list(source_keys)
+        if not keys:
+            return []
         found: dict[int, str] = {}
         query = (
             f"SELECT items.id, item_id FROM {OF_SOURCE} WHERE source_key = ? AND user_id = ? AND agent_id IS ? "
             "ORDER BY items.id"
         )
         with self._database.snapshot() as db:
-            for key in source_keys:
+            for key in keys:
                 found.update(db.execute(query, (key, user_id, agent_id)).fetchall())
         return list(found.values())
 
@@ -145,14 +153,19 @@ class SqliteItems:
             restart = 0 < after < max(epoch, erased[0] if erased else 0)
             after = 0 if restart else after
             query = (
-                f"SELECT seq, id, embedding, term_ids, term_counts, traits, {_LABELS} FROM items "
-                "CROSS JOIN evidence ON item = id WHERE user_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+                f"SELECT seq, id, embedding, term_ids, term_counts, traits, expires, {_LABELS} FROM items "
+                "CROSS JOIN evidence ON item = id WHERE user_id = ? AND seq > ? AND status <> 'pending' "
+                "ORDER BY seq LIMIT ?"
             )
             rows = db.execute(query, (user_id, after, limit)).fetchall()
             more = len(rows) == limit
             upto = rows[-1][0] if more else seq
-            query = "SELECT item FROM gone WHERE user_id = ? AND seq > ? AND seq <= ?"
-            gone = [key for (key,) in db.execute(query, (user_id, after, upto))] if after else []
+            query = (
+                "SELECT item FROM gone WHERE user_id = :user AND seq > :after AND seq <= :upto UNION ALL "
+                "SELECT id FROM items WHERE user_id = :user AND seq > :after AND seq <= :upto AND status = 'pending'"
+            )
+            values = {"user": user_id, "after": after, "upto": upto}
+            gone = [key for (key,) in db.execute(query, values)] if after else []
             # In here: blobs of a wrong length are damage.
             return self._changes(rows, gone, seq=upto, more=more, restart=restart, first=after == 0)
 
@@ -195,7 +208,8 @@ class SqliteItems:
     def _changes(
         self, rows: Sequence[tuple[Any, ...]], gone: list[int], *, seq: int, more: bool, restart: bool, first: bool
     ) -> Changes:
-        _, keys, embeddings, ids, occurrences, traits, *labels = zip(*rows, strict=True) if rows else ((),) * 11
+        columns = zip(*rows, strict=True) if rows else ((),) * 12
+        _, keys, embeddings, ids, occurrences, traits, expires, *labels = columns
         vectors = np.frombuffer(b"".join(embeddings), "<f4").reshape(len(keys), self.dimension)
         return Changes(
             seq=seq,
@@ -209,6 +223,7 @@ class SqliteItems:
             counts=np.frombuffer(b"".join(occurrences), "<u2").astype(np.int64),
             labels=tuple(zip(*labels, strict=True)),
             traits=tuple(traits),
+            expires=tuple(expires),
         )
 
     def _check_epoch(self, db: sqlite3.Connection) -> None:

@@ -22,12 +22,14 @@ from memreader.stores.describing import describe, is_flagged, renew_terms
 from memreader.stores.exporting import Rows
 from memreader.stores.facts import Facts, stored_facts
 from memreader.stores.faiss_index import FlatVectors
+from memreader.stores.feedback_rows import SqliteFeedback
 from memreader.stores.importing import Importer
 from memreader.stores.indexes import Indexes
 from memreader.stores.postings import Postings
 from memreader.stores.reindexing import Reindexing
 from memreader.stores.sqlite_graph import SqliteGraph
 from memreader.stores.sqlite_items import SqliteItems
+from memreader.stores.sqlite_review import SqliteReview
 from memreader.stores.sqlite_tokens import SqliteTokens
 from memreader.stores.user_index import Evidence
 from memreader.types import Durability, Message
@@ -83,6 +85,8 @@ class Store:
             undo.pop_all()
         self.graph = SqliteGraph(self._database)
         self.tokens = SqliteTokens(self._database)
+        self.feedback = SqliteFeedback(self._database)
+        self.review = SqliteReview(self._database)
         self._identity = identity(self._database.path)
         self._database.on_fork(self._after_fork)
 
@@ -277,6 +281,10 @@ class Store:
         return self._indexes.upkeep.stats(
             user_id, durability=self.durability, resident_bytes=self._indexes.resident.nbytes
         )
+
+    def expired(self, at: float) -> dict[str, int]:
+        """Return how many items of each user have expired by a time, in Unix seconds."""
+        return self._indexes.upkeep.expired(at)
 
     def purge(self, *, timeout_s: float = 5.0) -> PurgeReport:
         """Take what was deleted out of every file, and return whether that is done; see `Upkeep.purge`."""

@@ -23,6 +23,8 @@ Packed: TypeAlias = tuple[bytes, bytes]
 BEFORE, AFTER = 2, 1
 """Turns before and after one that its vectors are made with."""
 _BOUND = 500
+_SEEN = "tokens.item NOT IN (SELECT id FROM items WHERE user_id = :user AND status = 'pending')"
+"""Not those of items under review: how rare a piece is, is counted over all that are read."""
 _MODEL = "SELECT value FROM meta WHERE key = 'token_model'"
 
 
@@ -135,19 +137,23 @@ def tokens_since(
     row = db.execute(_MODEL).fetchone()
     if row is None or row[0] != model:
         return None
-    query = "SELECT count(*) FROM (SELECT 1 FROM tokens WHERE user_id = ? LIMIT ?)"
-    count = db.execute(query, (user_id, at_most + 1)).fetchone()[0]
+    query = f"SELECT count(*) FROM (SELECT 1 FROM tokens WHERE user_id = :user AND {_SEEN} LIMIT :most)"
+    count = db.execute(query, {"user": user_id, "most": at_most + 1}).fetchone()[0]
     if count > at_most:
         return TokenPart([], seq, more=False, count=count)
-    query = "SELECT item, pieces, vectors, seq FROM tokens WHERE user_id = ? AND seq > ? ORDER BY seq LIMIT ?"
-    rows = db.execute(query, (user_id, seq, limit)).fetchall()
+    query = (
+        f"SELECT item, pieces, vectors, seq FROM tokens WHERE user_id = :user AND seq > :seq AND {_SEEN} "
+        "ORDER BY seq LIMIT :limit"
+    )
+    rows = db.execute(query, {"user": user_id, "seq": seq, "limit": limit}).fetchall()
     found = [(key, _read(pieces, vectors)) for key, pieces, vectors, _ in rows]
     return TokenPart(found, rows[-1][3] if rows else seq, more=len(rows) == limit, count=count)
 
 
 def keys_with_tokens(db: sqlite3.Connection, user_id: str) -> Keys:
     """Return the numbers of the user's items that have token vectors, ascending."""
-    rows = db.execute("SELECT item FROM tokens WHERE user_id = ? ORDER BY item", (user_id,)).fetchall()
+    query = f"SELECT item FROM tokens WHERE user_id = :user AND {_SEEN} ORDER BY item"
+    rows = db.execute(query, {"user": user_id}).fetchall()
     return np.array([key for (key,) in rows], np.int64)
 
 

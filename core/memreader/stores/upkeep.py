@@ -107,6 +107,12 @@ class Upkeep:
                 db.execute("DELETE FROM meta WHERE key = 'purge_due' AND value = ?", due)
         return PurgeReport(True)
 
+    def expired(self, at: float) -> dict[str, int]:
+        """Return how many items of each user have expired by a time (Unix seconds), in alphabetical order."""
+        query = "SELECT user_id, count(*) FROM items WHERE expires <= ? GROUP BY user_id ORDER BY user_id"
+        with self._database.reading() as db:
+            return dict(db.execute(query, (at,)).fetchall())
+
     def stats(self, user_id: str | None, *, durability: str, resident_bytes: int) -> Stats:
         """Return how much there is, in the whole store or of one user."""
         where, values = ("", ()) if user_id is None else (" WHERE user_id = ?", (user_id,))
@@ -132,8 +138,11 @@ class Upkeep:
                 messages=count("messages", "NOT deleted"),
                 documents=count("documents"),
                 entities=count("entities"),
+                useful=count("feedback", "useful"),
+                useless=count("feedback", "NOT useful"),
                 seen_once=db.execute(once, values).fetchone()[0],
                 encoded=count("tokens"),
+                partial=count("items", "status = 'activated' AND json_extract(metadata, '$.partial')"),
                 by_type=split("coalesce(json_extract(metadata, '$.memory_type'), 'LongTermMemory')"),
                 by_status=split("status"),
                 embedder=meta.get("embedder", ""),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -22,7 +23,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 ARRAYS: dict[str, str] = {
     "keys": "<i8", "vectors": "<f4", "sessions": "<i4", "agents": "<i4", "flags": "|u1", "sizes": "<i4",
     "terms": "<i8", "counts": "<u2", "names": "|u1", "groups": "<i4", "speakers": "<i4", "orders": "<i8",
-    "days": "<i4", "marks": "<u2",
+    "days": "<i4", "marks": "<u2", "expires": "<i8",
 }  # fmt: skip
 """What `UserIndex.arrays` consists of, and the kinds of numbers."""
 COMPACT_AT = 0.5
@@ -166,6 +167,7 @@ class UserIndex:
         allowed: Keys | None = None,
         archived: bool = False,
         repeated: bool = False,
+        now: float = -math.inf,
     ) -> Evidence:
         """Return every candidate's evidence for a query.
 
@@ -181,9 +183,10 @@ class UserIndex:
             allowed: Only items of these keys, in any order; those that aren't here don't count.
             archived: Archived items, too.
             repeated: Statements that those of other sessions stand for, too; with `isolate` they are found anyway.
+            now: Without items that have expired by then, in Unix seconds.
         """
         rows = self._columns.candidates(
-            session_id, agent_id, isolate=isolate, allowed=allowed, archived=archived, repeated=repeated
+            session_id, agent_id, isolate=isolate, allowed=allowed, archived=archived, repeated=repeated, now=now
         )
         similarity = self._vectors.similarities(vector, rows)
         found = [self._postings.get(term) for term in terms]
@@ -238,9 +241,9 @@ class UserIndex:
 
     def _append(self, part: Changes) -> None:
         arrays: Arrays = {"keys": part.keys, "vectors": part.vectors, "sizes": part.sizes, "terms": part.terms}
-        self._extend(
-            arrays | {"counts": part.counts} | self._columns.coded(part.labels, part.traits or (b"",) * len(part.keys))
-        )
+        count = len(part.keys)
+        coded = self._columns.coded(part.labels, part.traits or (b"",) * count, part.expires or (None,) * count)
+        self._extend(arrays | {"counts": part.counts} | coded)
 
     def _restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         self._columns = Columns(json.loads(arrays["names"].tobytes()))

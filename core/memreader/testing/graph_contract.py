@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
+
 from memreader.errors import EntityNotFoundError
 from memreader.ports import GraphStore, ItemStore
 from memreader.records import Batch
@@ -139,6 +141,46 @@ class GraphStoreContract:
                 graph.merge(user, one, other)
         with raises(EntityNotFoundError):
             graph.split(OTHER, "Bob")
+
+    def test_items_lead_to_others_by_what_they_mention(self, items: ItemStore, graph: GraphStore) -> None:
+        number = self._numbered(items, a=["Ana", "Lisbon"], b=["Ana"], c=["Ben"], d=["Lisbon"], e=["Lisbon"])
+        found = graph.links(USER, [number["a"]], entities=9, each=2)
+        assert [(link.keys, link.seeds, link.by) for link in found] == [
+            (("ana",), frozenset({number["a"]}), frozenset()),
+            (("lisbon",), frozenset({number["a"]}), frozenset()),
+        ]
+        assert set(found[0].items) == {number["a"], number["b"]}
+        assert set(found[1].items) == {number["a"], number["d"], number["e"]}
+        assert len(graph.links(USER, [number["a"]], entities=9, each=1)[1].items) == 2
+        assert len(graph.links(USER, [number["a"]], entities=1, each=2)) == 1
+        assert graph.links(OTHER, [number["a"]], entities=9, each=2) == []
+        assert graph.links(USER, [], entities=9, each=2) == graph.links(USER, [10**9], entities=9, each=2) == []
+
+    def test_names_that_are_one_lead_on_together(self, items: ItemStore, graph: GraphStore) -> None:
+        number = self._numbered(items, a=["Bob"], b=["Robert"], c=["Ana"])
+        graph.merge(USER, "Robert", "Bob")
+        (link,) = graph.links(USER, [number["a"]], entities=9, each=9)
+        assert (link.keys, set(link.items)) == (("bob", "robert"), {number["a"], number["b"]})
+
+    def test_a_relation_leads_to_its_other_end(self, items: ItemStore, graph: GraphStore) -> None:
+        self._write(items, "r", [], relations=(("Ana", "knows", "Ben"), ("Cleo", "likes", "Ana")))
+        number = self._numbered(items, a=["Ana"], b=["Ben"], c=["Dora"])
+        found = graph.links(USER, [number["a"]], entities=9, each=9)
+        assert [(link.keys, link.by) for link in found] == [
+            (("ana",), frozenset()),
+            (("ben",), frozenset({number["r"]})),
+            (("cleo",), frozenset({number["r"]})),
+        ]
+        assert set(found[1].items) == {number["r"], number["b"]}
+        assert found[1].seeds == {number["a"]}
+
+    def _numbered(self, items: ItemStore, **mentioned: Sequence[str]) -> dict[str, int]:
+        """Write items by id and whom they mention; return the number of each item that is there."""
+        for item_id, entities in mentioned.items():
+            self._write(items, item_id, entities)
+        keys = items.changes(USER, 0, limit=1000).keys.tolist()
+        found = items.fetch(USER, np.array(keys, np.int64))
+        return {item.id: key for key, item in zip(keys, found, strict=True) if item is not None}
 
     def _write(
         self,

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from memreader.errors import DimensionMismatchError, ItemExistsError
+from memreader.errors import DimensionMismatchError, ItemExistsError, MemoryFullError
 from memreader.filters import parse_filter
 from memreader.items import SourceMessage, TextualMemoryItem
 from memreader.ports import ItemStore
-from memreader.records import Batch, Changes, Selection, Written
+from memreader.records import Batch, Cap, Changes, Selection, Written
 from memreader.testing.store_records import (
     DIMENSION,
     EVERYTHING,
@@ -236,6 +236,35 @@ class ItemStoreContract:
         assert part.terms.tolist() == [0, 9, 1, 9, 2, 9]
         assert part.counts.tolist() == [1, 1, 2, 1, 3, 1]
         assert part.labels == ((None, None, "private", "activated", None),) * 3
+
+    def test_changes_and_selections_know_what_expires(self, items: ItemStore) -> None:
+        ends = {"a": "1970-01-02T00:00:00Z", "b": None, "c": "1970-01-03T00:00:00Z"}
+        items.write(Batch(USER, items=tuple(item_record(name, metadata={"expires_at": ends[name]}) for name in ends)))
+        assert items.changes(USER, 0, limit=100).expires == (86400, None, 172800)
+        living, dead = Selection(live_at=86400.5), Selection(expired_by=86400.5)
+        assert self._ids(items.fetch(USER, items.find(USER, living))) == ["b", "c"]
+        assert self._ids(items.fetch(USER, items.find(USER, dead))) == ["a"]
+        assert items.write(Batch(USER, doomed=dead, cause="expired")).deleted.ids == ["a"]
+
+    def test_a_cap_refuses_what_is_too_much_or_archives_what_was_there(self, items: ItemStore) -> None:
+        records = [item_record(name, seed=number) for number, name in enumerate("abc")]
+        items.write(Batch(USER, items=(records[0],), cap=Cap(2, "reject")))
+        with raises(MemoryFullError):
+            items.write(Batch(USER, items=(records[1], records[2]), cap=Cap(2, "reject")))
+        assert items.fetch(USER, ["a", "b"])[1] is None
+        items.write(Batch(USER, items=(records[1],), cap=Cap(2, "reject")))
+        assert items.write(Batch(USER, items=(records[2],), cap=Cap(2, "archive"))).archived == ["a"]
+        assert items.history(USER, "a")[-1].cause == "cap"
+
+    def test_what_is_under_review_is_kept_and_in_no_changes(self, items: ItemStore) -> None:
+        waiting = item_record("waiting", metadata={"status": "pending"})
+        items.write(Batch(USER, items=(item_record("a"), waiting)))
+        part = items.changes(USER, 0, limit=100)
+        assert self._ids(items.fetch(USER, part.keys)) == ["a"]
+        assert self._ids(items.fetch(USER, items.find(USER, EVERYTHING))) == ["a", "waiting"]
+        assert self._ids(items.fetch(USER, items.find(USER, Selection(pending=False)))) == ["a"]
+        items.write(Batch(USER, items=(waiting,)))
+        assert len(items.changes(USER, part.seq, limit=100).keys) == 0
 
     def test_changes_go_on_from_where_one_was(self, items: ItemStore) -> None:
         items.write(Batch(USER, items=(item_record("a"), item_record("b"))))
