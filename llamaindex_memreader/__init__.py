@@ -1,4 +1,4 @@
-"""memreader in LlamaIndex: node parser for documents and conversations, models, embeddings and messages.
+"""memreader in LlamaIndex: memory block, retriever, node parser, models, embeddings and messages.
 
 Everything is imported when it is first used; llama-index-core is enough for all of it.
 """
@@ -12,17 +12,23 @@ from memreader.errors import require
 if TYPE_CHECKING:
     from llamaindex_memreader.conversation import conversation_document
     from llamaindex_memreader.embeddings import MemReaderEmbedding, as_embedder
+    from llamaindex_memreader.memory_block import MemReaderMemoryBlock
     from llamaindex_memreader.messages import from_llama_index, to_llama_index
     from llamaindex_memreader.models import as_chat_model
     from llamaindex_memreader.node_parser import MemReaderNodeParser
+    from llamaindex_memreader.nodes import hit_to_node
+    from llamaindex_memreader.retriever import MemReaderRetriever
 
 __all__ = [
     "MemReaderEmbedding",
+    "MemReaderMemoryBlock",
     "MemReaderNodeParser",
+    "MemReaderRetriever",
     "as_chat_model",
     "as_embedder",
     "conversation_document",
     "from_llama_index",
+    "hit_to_node",
     "to_llama_index",
 ]
 
@@ -30,9 +36,12 @@ _HOMES = {
     "as_chat_model": "models",
     "as_embedder": "embeddings",
     "MemReaderEmbedding": "embeddings",
+    "MemReaderMemoryBlock": "memory_block",
     "MemReaderNodeParser": "node_parser",
+    "MemReaderRetriever": "retriever",
     "conversation_document": "conversation",
     "from_llama_index": "messages",
+    "hit_to_node": "nodes",
     "to_llama_index": "messages",
 }
 

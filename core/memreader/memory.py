@@ -23,7 +23,7 @@ from memreader.embedding import MiniLMEmbedder, token_embedder
 from memreader.errors import StoreClosedError
 from memreader.feedback import FeedbackReport, give_feedback, unwanted_names
 from memreader.filters import Filter, parse_filter
-from memreader.finding import find, said_around
+from memreader.finding import Asked, find, find_with_public, said_around
 from memreader.forksafe import Guard
 from memreader.graphs import Graph
 from memreader.identity import file_name
@@ -283,6 +283,7 @@ class Memory:
         threshold: float | None = None,
         recall: Recall = "user",
         as_of: date | str | None = None,
+        include_public: bool = False,
     ) -> list[Hit]:
         """Return up to `top_k` memories that speak to `query`, best first; [] when none does.
 
@@ -301,6 +302,8 @@ class Memory:
             recall: "user" sees all sessions of the user, "session" only `session_id`.
             as_of: Only what had happened by this time and was still so then, superseded since or not: a date (its
                 end), a datetime or an ISO 8601 text.
+            include_public: Also items of visibility "public" of every other user, but with recall="session"; takes a
+                search for each who has any.
 
         Raises:
             FilterError: The filter, or `as_of`, can't be read.
@@ -311,11 +314,11 @@ class Memory:
         scope = Scope(user_id, session_id, agent_id)
         self._check_open()
         check_search(query, top_k=top_k, threshold=threshold, recall=recall, session_id=session_id)
-        return find(
-            query,
+        look = find_with_public if include_public and recall == "user" else find
+        return look(
+            Asked(query, self._reader.embedder, self._tokens),
             scope,
             store=self._store,
-            embedder=self._reader.embedder,
             options=self._options,
             top_k=top_k,
             where=_where(filter, as_of),
@@ -325,7 +328,6 @@ class Memory:
             now=now(),
             reranker=self._reranker,
             late=self._late,
-            tokens=self._tokens,
         )
 
     def context(
@@ -341,6 +343,7 @@ class Memory:
         threshold: float | None = None,
         recall: Recall = "user",
         as_of: date | str | None = None,
+        include_public: bool = False,
     ) -> str:
         """Return the memories found for `query` as one quoted block for a prompt, oldest first; "" when none is.
 
@@ -358,6 +361,7 @@ class Memory:
             threshold: See `search`.
             recall: See `search`.
             as_of: See `search`.
+            include_public: See `search`; of what stands around others' turns nothing is shown.
         """
         hits = self.search(
             query,
@@ -369,6 +373,7 @@ class Memory:
             threshold=threshold,
             recall=recall,
             as_of=as_of,
+            include_public=include_public,
         )
         return render_context(
             hits,

@@ -9,6 +9,7 @@ from typing import Final
 from memreader.checks import check_page, id_list
 from memreader.filters import Filter, parse_filter
 from memreader.items import TextualMemoryItem
+from memreader.lifetimes import now
 from memreader.options import ReadOptions
 from memreader.reconcile import surface_key
 from memreader.reconciling import settle, statement_keys
@@ -47,7 +48,7 @@ class ReviewQueue:
         self._archives = not (options.keep_raw and options.keep_turns)
 
     def pending(self, *, user_id: str, limit: int | None = None, offset: int = 0) -> list[TextualMemoryItem]:
-        """Return the user's items that wait for approval, in the order of their first add.
+        """Return the user's items that wait for approval and haven't expired, in the order of their first add.
 
         Args:
             user_id: Whose.
@@ -55,15 +56,15 @@ class ReviewQueue:
             offset: Leave out so many at the beginning.
         """
         check_page(limit, offset)
-        selection = Selection(where=PENDING)
+        selection = Selection(where=PENDING, live_at=now())
         return self._store.read(_user(user_id), selection, limit=-1 if limit is None else limit, offset=offset)
 
     def approve(self, ids: str | Sequence[str], *, user_id: str) -> ReviewReport:
         """Have items stand from now on, and return which did, and what was decided about them.
 
         All in one transaction, each reconciled by the rules with what stands, as if it was added now; when things
-        happened decides, as ever. Ids of nothing that waits (unknown, another user's, approved by somebody else
-        meanwhile) are passed over. Token vectors of the turns around an approved one stay as they are.
+        happened decides, as ever. Ids of nothing that waits (unknown, another user's, expired, approved by somebody
+        else meanwhile) are passed over. Token vectors of the turns around an approved one stay as they are.
 
         Args:
             ids: One id, or several.

@@ -142,6 +142,7 @@ class ScopedMemory:
         threshold: float | None = None,
         recall: Recall = "user",
         as_of: date | str | None = None,
+        include_public: bool = False,
     ) -> list[Hit]:
         """Return up to `top_k` memories that speak to `query`, best first; see `Memory.search`."""
         scope = self.scope
@@ -155,6 +156,7 @@ class ScopedMemory:
             threshold=threshold,
             recall=recall,
             as_of=as_of,
+            include_public=include_public,
         )
 
     def context(
@@ -167,6 +169,7 @@ class ScopedMemory:
         threshold: float | None = None,
         recall: Recall = "user",
         as_of: date | str | None = None,
+        include_public: bool = False,
     ) -> str:
         """Return the memories found for `query` as one quoted block; see `Memory.context`."""
         scope = self.scope
@@ -181,6 +184,7 @@ class ScopedMemory:
             threshold=threshold,
             recall=recall,
             as_of=as_of,
+            include_public=include_public,
         )
 
     def get(self, memory_id: str) -> TextualMemoryItem | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memreader import Memory, ReadOptions, TextualMemoryItem
+from memreader import Memory, ReadOptions, TextualMemoryItem, lifetimes
 from memreader.errors import InputError, StoreClosedError
 from memreader.reviewing import health, low_confidence
 from memreader.testing import HashEmbedder
@@ -380,3 +380,14 @@ def test_every_verb_has_its_twins(memory: Memory) -> None:
     memory.close()
     with pytest.raises(StoreClosedError):
         _ = memory.review
+
+
+def test_what_expires_while_it_waits_is_neither_shown_nor_approved(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = memory.add(["I am in Rome."], user_id="ana", review=True, ttl=60)
+    soon = lifetimes.now() + 120
+    monkeypatch.setattr(lifetimes, "clock", lambda: soon)
+    assert memory.review.pending(user_id="ana") == []
+    assert memory.review.approve(report.pending, user_id="ana").ids == []
+    assert memory.purge_expired().ids == {"ana": report.pending}

@@ -1,12 +1,100 @@
-"""What the LlamaIndex tests share: the model, loaded once, and texts that offsets go wrong in."""
+"""What the LlamaIndex tests share: a model loaded once, an empty memory, a scripted LLM, texts offsets go wrong in."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any
+
 import pytest
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse, LLMMetadata
+from llama_index.core.llms.function_calling import FunctionCallingLLM
+from llama_index.core.llms.llm import ToolSelection
 from llama_index.core.schema import Document
 
 from llamaindex_memreader import MemReaderEmbedding
-from memreader import MiniLMEmbedder
+from memreader import Memory, MiniLMEmbedder
+
+
+class ScriptedLLM(FunctionCallingLLM):
+    """Answers with the given messages in turn, the last one for ever, and remembers every prompt it was handed.
+
+    A dict among them calls a tool: `{"name": {"argument": "value"}}`.
+    """
+
+    replies: list[Any]
+    prompts: list[list[ChatMessage]] = []  # noqa: RUF012 - pydantic copies the default for each model
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(is_chat_model=True, is_function_calling_model=True, model_name="scripted")
+
+    @property
+    def last_prompt(self) -> str:
+        return "\n".join(f"{message.role.value}: {message.content}" for message in self.prompts[-1])
+
+    def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
+        self.prompts.append([message.model_copy(deep=True) for message in messages])
+        reply = self.replies[min(len(self.prompts), len(self.replies)) - 1]
+        if isinstance(reply, Exception):
+            raise reply
+        if isinstance(reply, dict):
+            called = ChatMessage(role="assistant", additional_kwargs={"tool_calls": [reply]})
+            return ChatResponse(message=called)
+        return ChatResponse(message=ChatMessage(reply, role="assistant"), delta=reply)
+
+    async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
+        return self.chat(messages, **kwargs)
+
+    def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> Iterator[ChatResponse]:
+        yield self.chat(messages, **kwargs)
+
+    async def astream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> AsyncIterator[ChatResponse]:
+        response = self.chat(messages, **kwargs)
+
+        async def stream() -> AsyncIterator[ChatResponse]:
+            yield response
+
+        return stream()
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        return CompletionResponse(text=self.chat([ChatMessage(prompt)]).message.content or "")
+
+    async def acomplete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        return self.complete(prompt)
+
+    def stream_complete(self, *args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("nobody was expected to ask for this")
+
+    astream_complete = stream_complete
+
+    def _prepare_chat_with_tools(self, tools: Any, chat_history: Any = None, **kwargs: Any) -> dict[str, Any]:
+        return {"messages": chat_history}
+
+    def get_tool_calls_from_response(self, response: ChatResponse, **kwargs: Any) -> list[ToolSelection]:
+        calls = response.message.additional_kwargs.get("tool_calls", [])
+        return [
+            ToolSelection(tool_id=f"call-{len(self.prompts)}", tool_name=name, tool_kwargs=arguments)
+            for call in calls
+            for name, arguments in call.items()
+        ]
+
+
+@pytest.fixture(scope="session")
+def embedder() -> MiniLMEmbedder:
+    return MiniLMEmbedder()
+
+
+@pytest.fixture
+def memory(embedder: MiniLMEmbedder) -> Iterator[Memory]:
+    with Memory.in_memory(embedder=embedder) as memory:
+        yield memory
+
+
+@pytest.fixture
+def scripted() -> Callable[..., ScriptedLLM]:
+    """Makes a model that gives these answers, the last one for ever."""
+    return lambda *replies: ScriptedLLM(replies=list(replies) or ["Noted."])
+
 
 TEXTS = {
     "repeated": "The same paragraph again.\n\n" * 40,
@@ -37,5 +125,5 @@ def documents() -> list[Document]:
 
 
 @pytest.fixture(scope="session")
-def embedding() -> MemReaderEmbedding:
-    return MemReaderEmbedding(embedder=MiniLMEmbedder())
+def embedding(embedder: MiniLMEmbedder) -> MemReaderEmbedding:
+    return MemReaderEmbedding(embedder=embedder)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from memreader.types import Hit
 
 PAGE = 2000
+Public = Annotated[bool, typer.Option("--public", help="Also what other users made public.")]
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="A question, or words.")]
 
 
@@ -45,6 +46,7 @@ def search(
     where_: Filter = None,
     session: Session = None,
     as_of: AsOf = None,
+    public: Public = False,
     embedder: Embedder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -61,6 +63,7 @@ def search(
             threshold=threshold,
             filter=chosen,
             as_of=as_of,
+            include_public=public,
             **_of_session(session),
         )
     if as_json:
@@ -83,6 +86,7 @@ def context(
     where_: Filter = None,
     session: Session = None,
     as_of: AsOf = None,
+    public: Public = False,
     embedder: Embedder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -97,6 +101,7 @@ def context(
             threshold=threshold,
             filter=chosen,
             as_of=as_of,
+            include_public=public,
             **_of_session(session),
         )
     if as_json:

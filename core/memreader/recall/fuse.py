@@ -10,6 +10,7 @@ import numpy.typing as npt
 from memreader.recall.features import Parts, asked_before, circumstances, has, spread, structure
 from memreader.recall.options import RecallOptions, Weights
 from memreader.recall.question import Question
+from memreader.records import Keys
 from memreader.stores import Evidence
 from memreader.traits import IN_DOCUMENT
 
@@ -92,21 +93,22 @@ def _of_question(
         "vectors": np.where(document, whole, dense) * similarity,
         "late": np.where(document, 0.0, weights.late_weight * deep),
     }
-    return own | _of_turns(told, document, own["words"] + own["vectors"] + own["late"])
+    return own | _of_turns(told, document, own["words"] + own["vectors"] + own["late"], evidence.keys)
 
 
-def _of_turns(parts: Parts, document: npt.NDArray[np.bool_], own: Floats) -> Parts:
+def _of_turns(parts: Parts, document: npt.NDArray[np.bool_], own: Floats, keys: Keys) -> Parts:
     """Return contributions that only turns have; a piece of a document gets the average of what the best turns do.
 
     Args:
         parts: Contributions, of turns and documents alike.
         document: Which candidates are pieces of documents.
         own: Score of each candidate without these.
+        keys: Numbers of the candidates: of equal ones the first added is the better.
     """
     if not document.any():
         return parts
     turns = np.flatnonzero(~document)
-    best = turns[np.argsort(-own[turns], kind="stable")[:BEST]]
+    best = turns[np.lexsort((keys[turns], -own[turns]))[:BEST]]
     average = float(sum((values[best].mean() for values in parts.values()), 0.0)) if len(best) else 0.0
     kept = {name: np.where(document, 0.0, values) for name, values in parts.items()}
     return kept | {"kind": np.where(document, average, 0.0)}

@@ -8,12 +8,13 @@ import numpy.typing as npt
 from memreader.records import Keys
 
 
-def highest(values: npt.NDArray[np.float64], count: int) -> Keys:
+def highest(values: npt.NDArray[np.float64], count: int, *, ties: Keys | None = None) -> Keys:
     """Return the places of the `count` highest values, the highest first, equal ones in their order.
 
     Args:
         values: None of them NaN.
         count: Above 0; all where there are no more.
+        ties: Numbers beside the values: of equal values the one with the lower number comes first.
 
     >>> highest(np.array([1.0, 3.0, 1.0, 2.0]), 3).tolist()
     [1, 3, 0]
@@ -23,5 +24,6 @@ def highest(values: npt.NDArray[np.float64], count: int) -> Keys:
         among = np.flatnonzero(values >= least)
     else:
         among = np.arange(len(values))
-    order: Keys = among[np.argsort(-values[among], kind="stable")[:count]]
+    second = among if ties is None else ties[among]
+    order: Keys = among[np.lexsort((second, -values[among]))[:count]]
     return order

@@ -123,7 +123,8 @@ def rank(
     worth = relevance(
         evidence.similarity, evidence.coverage, chance=scale.chance, form=form, options=options, terms=terms
     )
-    order = highest(fused, LOOK_AHEAD * top_k).tolist()
+    # An archive, or an index made anew, has the same items in another order.
+    order = highest(fused, LOOK_AHEAD * top_k, ties=evidence.keys).tolist()
     hits: list[Hit] = []
     varied = _varied(order, evidence, fetch, top_k)
     scores = [float(worth[[found.place, *found.raw.values()]].max()) for found in varied]

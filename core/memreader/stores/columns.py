@@ -94,7 +94,10 @@ class Columns:
         self._last_key = -1
         self._sorted_keys, self._sorted_rows, self._sorted_to = np.zeros(0, np.int64), np.zeros(0, np.int32), 0
         self._facts: Facts | None = None
+        self._usual: Keys | None = None
+        """Rows that a search without conditions looks at, if those aren't all."""
         self._everything: Around | None = None
+        """What stands around these, or around all."""
 
     def __len__(self) -> int:
         return len(self.keys.values)
@@ -145,7 +148,7 @@ class Columns:
             column.extend(arrays[name])
         self.living += len(keys)
         self._last_key = max(self._last_key, int(keys.max()))
-        self._facts = self._everything = None
+        self._facts = self._usual = self._everything = None
 
     def drop(self, keys: Keys) -> int:
         """Mark dead the rows of those items that are among `keys`, and return how many there were."""
@@ -153,7 +156,7 @@ class Columns:
         if len(rows):
             self._flags.values[rows] &= ~np.uint8(ALIVE)
             self.living -= len(rows)
-            self._facts = self._everything = None
+            self._facts = self._usual = self._everything = None
         return len(rows)
 
     def find(self, keys: Keys) -> Keys:
@@ -205,9 +208,13 @@ class Columns:
         if allowed is not None:
             rows = np.sort(self.find(allowed))
             return rows[mask[rows]]
-        if mask is facts.shared and facts.all_shared:
+        if mask is not facts.shared:
+            return np.flatnonzero(mask)
+        if facts.all_shared:
             return None
-        return np.flatnonzero(mask)
+        if self._usual is None:
+            self._usual = np.flatnonzero(mask)
+        return self._usual
 
     def arrays(self) -> Arrays:
         """Return the living rows: what `extend` takes, and "names", a JSON list of what the codes stand for."""
@@ -225,11 +232,15 @@ class Columns:
         }
 
     def around(self, rows: Keys | None) -> Around:
-        """Return what stands around each candidate row; of every row (None) it is kept until the next change."""
-        if rows is not None:
+        """Return what stands around each candidate; for a search without conditions it is kept until the next change.
+
+        Args:
+            rows: As `candidates` gave them.
+        """
+        if rows is not None and rows is not self._usual:
             return self._around_of(rows)
         if self._everything is None:
-            self._everything = self._around_of(np.arange(len(self)))
+            self._everything = self._around_of(np.arange(len(self)) if rows is None else rows)
         return self._everything
 
     def _around_of(self, rows: Keys) -> Around:

@@ -74,6 +74,7 @@ CREATE INDEX items_by_seq ON items (user_id, seq);
 -- When items expire (Unix seconds, from the metadata), and how many a user has that count against a cap.
 CREATE INDEX items_expiring ON items (user_id, expires) WHERE expires IS NOT NULL;
 CREATE INDEX items_activated ON items (user_id) WHERE status = 'activated';
+CREATE INDEX items_public ON items (user_id) WHERE visibility = 'public';
 -- A summary of a whole window stands in every memory made of it: what is erased may be retold there.
 CREATE INDEX items_with_background ON items (user_id, session_id) WHERE instr(metadata, '"background":') > 0;
 

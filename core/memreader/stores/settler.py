@@ -17,6 +17,13 @@ from memreader.stores.settling import MERGE, SUPERSEDE, Standing, happened, hash
 MOST = 64
 """Statements that a new one is compared with: those that came last, of what shares a key with it."""
 
+# What only repeats one that was archived (by hand, for room) or has expired says nothing to anybody.
+_OUT_OF_SIGHT = (
+    "EXISTS (SELECT 1 FROM settled JOIN items AS front ON front.id = by_item WHERE settled.item = items.id "
+    "AND kind = 'merge' AND (front.status <> 'activated' OR front.expires <= ?) "
+    "AND NOT EXISTS (SELECT 1 FROM settled AS ended WHERE ended.item = front.id))"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -59,11 +66,11 @@ class Settler:
             f"WHERE statement_keys.user_id = ? AND key IN ({', '.join('?' * len(record.keys))}) AND agent_id IS ? "
             "AND (visibility = ?) AND (visibility <> 'session' OR session_id IS ?) "
             "AND (status = 'activated' OR EXISTS (SELECT 1 FROM settled WHERE item = items.id)) "
-            "AND (expires IS NULL OR expires > ?) "
+            f"AND (expires IS NULL OR expires > ?) AND NOT {_OUT_OF_SIGHT} "
             f"ORDER BY items.id DESC LIMIT {MOST}"
         )
         keys = map(hashed, record.keys)
-        values = (user_id, *keys, metadata.agent_id, metadata.visibility, metadata.session_id, now())
+        values = (user_id, *keys, metadata.agent_id, metadata.visibility, metadata.session_id, now(), now())
         rows = self._db.execute(query, values).fetchall()
         if not rows:
             return []

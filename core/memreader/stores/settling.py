@@ -126,7 +126,7 @@ class Standing:
         for other in self.behind([key]):
             self._tell(other)
         if self._db.execute("SELECT 1 FROM standing WHERE item = ?", (key,)).fetchone():
-            brought = [self._own(other) for other in self.behind([key])]
+            brought = [self.own(other) for other in self.behind([key])]
             own = [
                 json.dumps(without(metadata.get(name, []), [one for each in brought for one in each[place]]))
                 for place, name in enumerate(("sources", "entities"))
@@ -180,19 +180,19 @@ class Standing:
         kept = db.execute("SELECT sources, entities FROM standing WHERE item = ?", (key,)).fetchone()
         if not repeats and kept is None:
             return
-        own = self._own(key)
+        own = self.own(key)
         if repeats:
             query = "INSERT OR IGNORE INTO standing VALUES (?, ?, ?)"
             db.execute(query, (key, *(json.dumps(part, ensure_ascii=False) for part in own)))
         else:
             db.execute("DELETE FROM standing WHERE item = ?", (key,))
         for place, name in enumerate(("sources", "entities")):
-            whole = together([own[place], *(self._own(other)[place] for other in repeats)])
+            whole = together([own[place], *(self.own(other)[place] for other in repeats)])
             metadata.pop(name, None)
             if whole:
                 metadata[name] = whole
 
-    def _own(self, key: int) -> tuple[list[Any], list[Any]]:
+    def own(self, key: int) -> tuple[list[Any], list[Any]]:
         """Return sources and entities that a statement itself brought."""
         row = self._db.execute("SELECT sources, entities FROM standing WHERE item = ?", (key,)).fetchone()
         if row is not None:

@@ -70,6 +70,12 @@ class SqliteItems:
                 is not None
             )
 
+    def public_users(self, *, but: str) -> list[str]:
+        """Return the ids of the users that have an item of visibility "public", but one, in alphabetical order."""
+        query = "SELECT DISTINCT user_id FROM items WHERE visibility = 'public' AND user_id <> ? ORDER BY user_id"
+        with self._database.reading() as db:
+            return [user for (user,) in db.execute(query, (but,))]
+
     def fetch(
         self, user_id: str, ids: Sequence[str] | Keys, *, until: int | None = None
     ) -> list[TextualMemoryItem | None]:

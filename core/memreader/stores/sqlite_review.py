@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memreader.items import MAX_VERSION, TextualMemoryItem
+from memreader.lifetimes import now as time
 from memreader.records import Batch, Cap, Decided, Decision, ItemRecord
 from memreader.stores.capping import Room
 from memreader.stores.changes import ChangeNumbers
@@ -21,6 +22,8 @@ from memreader.stores.versions import now, record_version
 from memreader.stores.withholding import PENDING, release, waiting, withheld_places
 
 _ROW = f"SELECT id, memory, metadata FROM items WHERE user_id = ? AND item_id = ? AND status = '{PENDING}'"
+
+_LIVES = "(expires IS NULL OR expires > ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class SqliteReview:
             numbers = ChangeNumbers(db)
             room = Room(db, Batch(user_id, cap=how.cap))
             for item_id in dict.fromkeys(ids):
-                row = db.execute(_ROW, (user_id, bound(item_id))).fetchone()
+                row = db.execute(f"{_ROW} AND {_LIVES}", (user_id, bound(item_id), time())).fetchone()
                 if row is not None:
                     decisions += self._approve(db, numbers, user_id, item_id, row, how)
                     approved.append(item_id)

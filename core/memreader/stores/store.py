@@ -272,6 +272,10 @@ class Store:
         """Return whether the user has any item."""
         return self._items.has_any(user_id)
 
+    def public_users(self, *, but: str) -> list[str]:
+        """Return the ids of the users that have an item of visibility "public", but one, in alphabetical order."""
+        return self._items.public_users(but=but)
+
     def users(self) -> list[str]:
         """Return the ids of all users that have items, messages or documents, in alphabetical order."""
         return self._indexes.upkeep.users()

@@ -28,6 +28,7 @@ from memreader.stores.erasing import EXPIRED, Eraser, is_blanked
 from memreader.stores.inserting import insert_item, link
 from memreader.stores.refined import grown, keep_links, link_refined, still_raw, still_said
 from memreader.stores.rejecting import Sifted, sifted, silence
+from memreader.stores.resettling import keep_brought, keep_place
 from memreader.stores.rows import as_json, bound, evidence_of, kept_metadata, placed
 from memreader.stores.selecting import keys_of, whole_user
 from memreader.stores.settler import Settler
@@ -276,8 +277,15 @@ class BatchWriter:
             self.written.conflicts.append(item.id)
             return
         after = kept_metadata(item.metadata, record.source_keys, self._positions)
-        if record.base_version is not None and not record.restores:
+        standing = Standing(db, self._batch.user_id, self._numbers)
+        stands_again = record.restores
+        same = record.base_version is None and item.memory == memory
+        if same:
+            record = keep_brought(standing, key, record, after)
+        elif record.base_version is not None and not record.restores:
             keep_links(before, after)
+        if not record.restores:
+            stands_again = keep_place(db, key, before, after, same=same)
         if item.memory == memory and _content(before) == _content(after):
             self.written.existing.append(item.id)
             link(db, key, record.source_keys)
@@ -315,9 +323,8 @@ class BatchWriter:
             write_keys(db, self._batch.user_id, key, record.keys)
         if record.traits:
             db.execute("UPDATE evidence SET traits = ? WHERE item = ?", (placed(record.traits, after), key))
-        standing = Standing(db, self._batch.user_id, self._numbers)
         standing.changed(key, after)
-        if record.restores:
+        if stands_again:
             standing.free(key)
         link(db, key, record.source_keys)
         bring_anew(db, self._batch.user_id, key, record, same_words=item.memory == memory)

@@ -15,6 +15,7 @@ CREATE INDEX feedback_by_user ON feedback (user_id);
 ALTER TABLE items ADD COLUMN expires INTEGER;
 CREATE INDEX items_expiring ON items (user_id, expires) WHERE expires IS NOT NULL;
 CREATE INDEX items_activated ON items (user_id) WHERE status = 'activated';
+CREATE INDEX IF NOT EXISTS items_public ON items (user_id) WHERE visibility = 'public';
 -- What an item under review (status "pending") says of entities, until it is approved; JSON lists.
 CREATE TABLE withheld (
     item      INTEGER PRIMARY KEY REFERENCES items (id) ON DELETE CASCADE,
